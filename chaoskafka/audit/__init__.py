@@ -1,0 +1,1 @@
+"""The independent reading of every partition at the end: raw FETCH, not the judged client."""

@@ -1,0 +1,178 @@
+"""What a runtime offers: nodes, client places, and abilities. Protocols only; each runtime implements the part it can.
+
+A node is a host with a process on it: address, published ports, rules and data survive stop, kill and start of Kafka.
+Nothing here names what only one engine has, so that a pod or a namespace can be a node too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Address:
+    """Where to connect."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Knock(StrEnum):
+    """What a TCP connect from inside the node's own network got."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    SILENT = "silent"  # no answer in time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeState:
+    """Kafka's process on a node, as the runtime sees it now. `started_at` changes with every start."""
+
+    running: bool
+    exit_code: int | None  # of the last end; 137 after SIGKILL, 143 after SIGTERM; None while running
+    started_at: str
+    out_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """An act on a node: what was done, by which means, and when (monotonic ns, taken right after the act)."""
+
+    what: str
+    means: str  # e.g. "pidfd_send_signal to pid 4711" or "engine API"
+    acted_ns: int
+
+
+class Node(Protocol):
+    """One node of a running cluster."""
+
+    @property
+    def spec(self) -> NodeSpec: ...
+    def state(self) -> NodeState:
+        """Blocks for one question to the runtime."""
+        ...
+
+    def knock(self, port: int, *, within_s: float = 1.0) -> Knock:
+        """Connect to `port` from inside the node's own network namespace, never through a published port."""
+        ...
+
+
+@runtime_checkable
+class CanKill(Node, Protocol):
+    """Kafka's process can be killed as by the kernel, and started again with its address and its disk."""
+
+    def kill(self) -> Deed:
+        """SIGKILL to Kafka's process only; returns once the signal was sent, not once it worked."""
+        ...
+
+    def start(self, *, within_s: float) -> Deed:
+        """Start Kafka again; idempotent: a running one is left alone. Returns once a *new* process is seen running.
+
+        Raises WaitTimeout when none is.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExitStatus:
+    """How a client process ended."""
+
+    code: int | None
+    signal: int | None
+    out_of_memory: bool = False
+
+
+class ClientProcess(Protocol):
+    """A process where clients run. It speaks JSON status lines on stdout and leaves files in its directory."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def address(self) -> str:
+        """Its IP address on the cluster's network; `""` where places have none."""
+        ...
+
+    def latest(self) -> Mapping[str, Any] | None:
+        """The newest status line; None before the first."""
+        ...
+
+    def exited(self) -> ExitStatus | None:
+        """None while it runs. Does not block for long."""
+        ...
+
+    def terminate(self) -> None:
+        """SIGTERM; returns at once. Harmless when it has ended."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL. Harmless when it has ended."""
+        ...
+
+    def wait(self, *, within_s: float) -> ExitStatus:
+        """Raises WaitTimeout."""
+        ...
+
+    def collect(self, into: Path) -> None:
+        """Copy all files of its directory to `into`, and what it wrote on stdout and stderr (`stdout.log`,
+        `stderr.log`). Works while it runs, after its end and after a kill, until the cluster is left."""
+        ...
+
+
+@runtime_checkable
+class CanHostClients(Protocol):
+    """Workers, the observer and a user's own command all start through this."""
+
+    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+        """Start `argv` in a place of its own, in a fresh working directory (its path is also in $CHAOSKAFKA_DIR).
+
+        `argv[0] == "python"` is the place's own Python, which can import chaoskafka (without its engine parts) and
+        the client libraries. The place is removed with the cluster, not with the process.
+        """
+        ...
+
+
+class Cluster(Protocol):
+    """A running cluster. Leaving its context manager removes all that it created."""
+
+    @property
+    def spec(self) -> ClusterSpec: ...
+    @property
+    def nodes(self) -> Mapping[int, Node]: ...
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Of the engine and the images, for the header of a run."""
+        ...
+
+    def host_addresses(self) -> Mapping[int, Address]:
+        """Each broker, as reached from the harness. No place for proofs: a port proxy may answer for a dead broker."""
+        ...
+
+    def client_addresses(self) -> Mapping[int, Address]:
+        """Each broker, as reached from a client place."""
+        ...
+
+    def controller_addresses(self) -> Mapping[int, Address]:
+        """Each controller, as reached from a client place."""
+        ...
+
+    def restore(self) -> None:
+        """Undo every fault, whatever it was: idempotent, safe on a broken cluster, with deadlines of its own."""
+        ...
+
+    def stop_kafka(self) -> None:
+        """Stop Kafka on every node in order (SIGTERM, bounded), so that logs can be gathered."""
+        ...
+
+    def gather_logs(self, into: Path) -> None:
+        """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
+        ...

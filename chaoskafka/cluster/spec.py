@@ -1,0 +1,122 @@
+"""ClusterSpec: what a cluster under test is made of. A frozen value; its fields are the YAML keys of `cluster:`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+FIRST_CONTROLLER_ID = 101  # dedicated controllers are 101.., brokers 1..: an id tells the kind
+
+# The listeners of every node; a plane is the listener that a connection uses, so that each can be cut alone.
+CLIENTS_PORT = 9092  # clients on the cluster's own network
+CONTROLLERS_PORT = 9093
+REPLICATION_PORT = 19092
+HOST_PORT = 9192  # clients on the host, through a published port
+
+
+class Role(StrEnum):
+    """What a node does (`process.roles`)."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+class Timeouts(StrEnum):
+    """`default`: Kafka's own values. `fast`: detection in about 3 s, stable on two cores."""
+
+    DEFAULT = "default"
+    FAST = "fast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSpec:
+    """One node. Its name is its host name on the cluster's network."""
+
+    node_id: int
+    roles: frozenset[Role]
+
+    @property
+    def name(self) -> str:
+        return f"node-{self.node_id}"
+
+    @property
+    def is_broker(self) -> bool:
+        return Role.BROKER in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        return Role.CONTROLLER in self.roles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSpec:
+    """Either `nodes` (combined: each broker and controller at once) or `controllers` and `brokers` (isolated).
+
+    Raises ValueError, naming the field, when the values do not make a cluster.
+    """
+
+    nodes: int | None = None  # combined nodes; 3 when nothing is said
+    controllers: int | None = None
+    brokers: int | None = None
+    kafka: str = "4.2.0"
+    timeouts: Timeouts = Timeouts.DEFAULT
+    config: Mapping[str, str] = field(default_factory=dict)  # Kafka settings for every node; they win over ours
+    heap_mib: int = 400  # per node; measured enough for six JVMs on a small machine
+    memory_mib: int = 900  # limit of the node's container
+
+    def __post_init__(self) -> None:
+        isolated = self.controllers is not None or self.brokers is not None
+        if self.nodes is not None and isolated:
+            raise ValueError("nodes: give either nodes, or controllers and brokers, not both")
+        if isolated and (self.controllers is None or self.brokers is None):
+            raise ValueError("controllers, brokers: an isolated cluster needs both")
+        for name in ("nodes", "controllers", "brokers"):
+            count = getattr(self, name)
+            if count is not None and not 1 <= count <= 50:
+                raise ValueError(f"{name}: {count} is not between 1 and 50")
+        if self.heap_mib < 128 or self.memory_mib < self.heap_mib + 200:
+            raise ValueError(
+                f"memory_mib: {self.memory_mib} with heap_mib {self.heap_mib}; the heap is at least 128,"
+                " and the memory at least 200 more than the heap"
+            )
+
+    @property
+    def members(self) -> tuple[NodeSpec, ...]:
+        """Every node, brokers first, in the order of their ids."""
+        if self.controllers is not None and self.brokers is not None:
+            brokers = [NodeSpec(node_id=i + 1, roles=frozenset({Role.BROKER})) for i in range(self.brokers)]
+            controllers = [
+                NodeSpec(node_id=FIRST_CONTROLLER_ID + i, roles=frozenset({Role.CONTROLLER}))
+                for i in range(self.controllers)
+            ]
+            return (*brokers, *controllers)
+        both = frozenset({Role.BROKER, Role.CONTROLLER})
+        return tuple(NodeSpec(node_id=i + 1, roles=both) for i in range(self.nodes or 3))
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return tuple(node.node_id for node in self.members if node.is_broker)
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        return tuple(node.node_id for node in self.members if node.is_controller)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """A topic under test. Its min ISR is set on the topic: with ELR a broker's own setting is ignored (KIP-966)."""
+
+    partitions: int = 6
+    replication_factor: int = 3
+    min_insync_replicas: int = 2
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("partitions", "replication_factor", "min_insync_replicas"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: {getattr(self, name)} is below 1")
+        if self.min_insync_replicas > self.replication_factor:
+            raise ValueError(
+                f"min_insync_replicas: {self.min_insync_replicas} is above replication_factor {self.replication_factor}"
+            )

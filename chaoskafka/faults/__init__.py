@@ -1,0 +1,48 @@
+"""One file, one fault; the file's name is the YAML word, its class the same word in CamelCase.
+
+A fault is a frozen keyword-only dataclass whose fields are its YAML keys. `inject(stage)` is a context manager:
+entering returns only when the fault was *seen* to bite, the body is the fault window, leaving heals exactly what was
+done and proves that too. A failed entry has undone itself. The four events are written by whoever plays the fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol, TypeVar
+
+from chaoskafka.cluster.abilities import Node
+from chaoskafka.cluster.targets import Target
+
+A = TypeVar("A", bound=Node)
+Proof = Mapping[str, object]  # JSON values: what was observed, by which path, when
+
+
+@dataclass(slots=True, kw_only=True)
+class Injected:
+    """A fault that bites. `heal_proof` is set by the fault when it is left."""
+
+    targets: tuple[int, ...]  # node ids
+    acted_ns: int  # when the deed was done: time zero of the failover
+    proof: Proof  # how the effect was observed, by another path than the one that injected
+    heal_proof: Proof | None = field(default=None)
+
+
+class Stage(Protocol):
+    """Where a fault is played."""
+
+    def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
+        """Who the target is *now*; the evidence is recorded. May be called again.
+
+        Raises NoTarget when nobody fits.
+        """
+        ...
+
+
+class Fault(Protocol):
+    """What every fault offers."""
+
+    needs: ClassVar[tuple[type[Node], ...]]  # abilities; a runtime that lacks one is refused at load
+
+    def inject(self, stage: Stage) -> AbstractContextManager[Injected]: ...

@@ -1,0 +1,122 @@
+"""`events.jsonl`: phases, fault events in fours, workers and errors, one JSON object a line, each flushed.
+
+Every line has `at_ns` (monotonic), `at` (wall time, for people) and `event`. Kinds:
+
+phase      {number, name, state: begin|end, error?}
+fault      {fault: index in the plan, word, state: beginning|active|healing|healed|failed|skipped, targets: [node id…],
+            acted_ns, evidence, proof}   targets, acted_ns and evidence on `active`; proof on `active` and `healed`
+worker     {worker, incarnation, state: started|exited, …}
+error      {where, type, text}
+note       {text}
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from chaoskafka.clock import Clock, MonotonicClock, utc_now
+
+
+class EventLog:
+    """Appends events; thread-safe; a context manager that closes the file."""
+
+    def __init__(self, path: Path, clock: Clock | None = None) -> None:
+        self._file = path.open("a", encoding="utf-8")
+        self._lock = threading.Lock()
+        self._clock = clock or MonotonicClock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.close()
+
+    def write(self, event: str, **fields: Any) -> int:
+        """Record one event now; returns its instant in ns."""
+        at_ns = self._clock.now_ns()
+        line = json.dumps(
+            {"at_ns": at_ns, "at": utc_now().isoformat(timespec="milliseconds"), "event": event, **fields}
+        )
+        with self._lock:
+            self._file.write(line + "\n")
+            self._file.flush()
+        return at_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of events.jsonl."""
+
+    at_ns: int
+    event: str
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultWindow:
+    """One fault as it was played. An instant that never came is None."""
+
+    index: int  # place in the plan
+    word: str
+    targets: tuple[int, ...]
+    evidence: Mapping[str, Any]
+    proof: Mapping[str, Any] | None  # how it was seen to bite; None: it was not
+    heal_proof: Mapping[str, Any] | None
+    beginning_ns: int  # the nemesis turned to it
+    acted_ns: int | None  # the deed was done (for a kill: the signal was sent): time zero of the failover
+    active_ns: int | None  # the effect had been observed
+    healing_ns: int | None
+    healed_ns: int | None  # the healing had been observed
+    failure: str | None  # why it failed or was skipped
+
+
+def read_events(path: Path) -> list[Event]:
+    """The events of one run, in the order of writing. A last line cut off by a crash is left out."""
+    events = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            fields = json.loads(line)
+        except ValueError:
+            continue
+        events.append(Event(fields.pop("at_ns"), fields.pop("event"), fields))
+    return events
+
+
+def fault_windows(events: list[Event]) -> list[FaultWindow]:
+    """Join each fault's events into one window, in the order of the plan."""
+    by_index: dict[int, dict[str, Event]] = {}
+    for event in events:
+        if event.event == "fault":
+            by_index.setdefault(event.fields["fault"], {})[event.fields["state"]] = event
+    return [_window(index, states) for index, states in sorted(by_index.items())]
+
+
+def _window(index: int, states: Mapping[str, Event]) -> FaultWindow:
+    def at(state: str) -> int | None:
+        return states[state].at_ns if state in states else None
+
+    def field(state: str, name: str) -> Any:
+        return states[state].fields.get(name) if state in states else None
+
+    first = min(states.values(), key=lambda event: event.at_ns)
+    failed = states.get("failed") or states.get("skipped")
+    return FaultWindow(
+        index=index,
+        word=first.fields["word"],
+        targets=tuple(field("active", "targets") or ()),
+        evidence=field("active", "evidence") or {},
+        proof=field("active", "proof"),
+        heal_proof=field("healed", "proof"),
+        beginning_ns=first.at_ns,
+        acted_ns=field("active", "acted_ns"),
+        active_ns=at("active"),
+        healing_ns=at("healing"),
+        healed_ns=at("healed"),
+        failure=failed.fields.get("error") if failed else None,
+    )

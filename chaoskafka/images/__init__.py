@@ -1,0 +1,1 @@
+"""Recipes of the images, inside the package so that an installed wheel can build them."""

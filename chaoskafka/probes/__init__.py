@@ -1,0 +1,1 @@
+"""What samples the cluster from outside, in an observer process of its own."""

@@ -1,0 +1,1 @@
+"""Plays a plan over a Session, in numbered phases."""

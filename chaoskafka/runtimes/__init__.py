@@ -1,0 +1,1 @@
+"""One package per way of running a cluster."""

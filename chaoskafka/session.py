@@ -1,0 +1,1 @@
+"""Session: a cluster life with what is done to it."""
