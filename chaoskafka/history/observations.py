@@ -14,27 +14,27 @@ started, stopped   the observer's own life
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
-IDS: pl.DataType = pl.List(pl.Int32)
-OBSERVATION = pl.Schema(
-    {
-        "kind": pl.String,
-        "lo_ns": pl.Int64,
-        "hi_ns": pl.Int64,
-        "broker": pl.Int32,
-        "topic": pl.String,
-        "partition": pl.Int32,
-        "leader": pl.Int32,
-        "epoch": pl.Int32,
-        "isr": IDS,
-        "replicas": IDS,
-        "offset": pl.Int64,
-        "up": pl.Boolean,
-        "error": pl.String,
-        "by": pl.Int32,
-        "fenced": pl.Boolean,
-        "controller": pl.Int32,
-        "gap_ns": pl.Int64,
-    }
-)
+_COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
+    "kind": pl.String,
+    "lo_ns": pl.Int64,
+    "hi_ns": pl.Int64,
+    "broker": pl.Int32,
+    "topic": pl.String,
+    "partition": pl.Int32,
+    "leader": pl.Int32,
+    "epoch": pl.Int32,
+    "isr": pl.List(pl.Int32),
+    "replicas": pl.List(pl.Int32),
+    "offset": pl.Int64,
+    "up": pl.Boolean,
+    "error": pl.String,
+    "by": pl.Int32,
+    "fenced": pl.Boolean,
+    "controller": pl.Int32,
+    "gap_ns": pl.Int64,
+}
+OBSERVATION = pl.Schema(_COLUMNS)
