@@ -7,6 +7,7 @@ ChaosKafkaError                     base; never raised itself
   EnvironmentFailure      exit 3    the machine lacks something; says what and the command that mends it
     CommandFailed         exit 3    a subprocess or container failed; carries command, exit code, output tail
   WaitTimeout             exit 4    a condition did not come true in time; says what was last seen
+  NoAnswer                exit 4    a broker did not answer a question in time, or cut the connection
   NoTarget                exit 4    a fault's target fits nobody right now
   FaultFailed             exit 4    a fault was not seen to bite, or not seen to heal
   HarnessError            exit 5    a bug or broken promise of our own
@@ -88,6 +89,12 @@ class CommandFailed(EnvironmentFailure):
 
 class WaitTimeout(ChaosKafkaError):
     """A condition did not come true in time."""
+
+    exit_code = ExitCode.UNKNOWN
+
+
+class NoAnswer(ChaosKafkaError):
+    """A broker did not answer a question in time, cut the connection, or answered with something else than Kafka."""
 
     exit_code = ExitCode.UNKNOWN
 
