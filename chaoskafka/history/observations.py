@@ -9,7 +9,8 @@ reachable   {broker, up: bool, error}    the broker began or ceased to answer th
 fenced      {broker, by, fenced: bool}   DescribeCluster of broker `by` says whether `broker` is fenced
 controller  {broker, controller}         the active controller that `broker`'s DescribeQuorum names; -1 none
 stall       {gap_ns}                     the observer itself was late by that much (machine stall): widens intervals
-started, stopped   the observer's own life
+started     {clock}                      the observer began; the clock of all its instants (chaoskafka.clock.clock_id())
+stopped     {}                           the observer ended
 """
 
 from __future__ import annotations
@@ -36,5 +37,6 @@ _COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "fenced": pl.Boolean,
     "controller": pl.Int32,
     "gap_ns": pl.Int64,
+    "clock": pl.String,
 }
 OBSERVATION = pl.Schema(_COLUMNS)

@@ -203,3 +203,4 @@ class WorkerReport:
     killed_by_us: bool  # a signal that the harness or a fault sent
     out_of_memory: bool  # the kernel's out-of-memory kill
     tape_whole: bool  # header, every segment and every record from the first to the last readable, sequences dense
+    clock: str = ""  # the tape header's clock: instants on different clocks are never compared; "": not known
