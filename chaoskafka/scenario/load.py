@@ -1,0 +1,191 @@
+"""A scenario file becomes a Scenario. In: a path (or text) and overrides. Out: frozen values, or every problem at once.
+
+Read (`source`), override (`overrides`), bind section by section (`bind`), then what no section can see alone (`rules`).
+Imports no client and no engine; starts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from chaoskafka.checks import Check
+from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
+from chaoskafka.errors import ScenarioError
+from chaoskafka.scenario.bind import BindError, bind, shown
+from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
+from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanStep, Scenario
+from chaoskafka.scenario.overrides import override
+from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules
+from chaoskafka.scenario.source import Tree, YamlPath, read_tree
+
+T = TypeVar("T")
+
+KEYS = ("title", "cluster", "topics", "workloads", "plan", "expect", "seed", "timeout_s")
+ITEMS_MAX = 1000  # of each list: a soak of a day with a fault every two minutes has 720
+PROBLEMS_MAX = 20  # shown for one file
+
+
+def load_scenario(path: Path, *, settings: Sequence[str] = ()) -> Scenario:
+    """Read and check a scenario file; `settings` are `PATH=VALUE` texts that win over the file.
+
+    Raises ScenarioError for the first problem in the file, with the others as its notes.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as missing:
+        raise ScenarioError(str(path), "", f"cannot be read: {missing.strerror}") from missing
+    return load_text(raw, name=path.stem, file=str(path), settings=settings)
+
+
+def load_text(text: str | bytes, *, name: str, file: str | None = None, settings: Sequence[str] = ()) -> Scenario:
+    """As `load_scenario`, from text."""
+    tree = override(read_tree(text, file or name), settings)
+    reading = _Reading(tree)
+    scenario = reading.scenario(name, file)
+    if scenario is not None and not reading.problems:
+        for path, problem in broken_rules(scenario):
+            reading.add(path, problem)
+    if reading.problems or scenario is None:
+        raise _together(reading.problems)
+    return scenario
+
+
+def _together(problems: Sequence[ScenarioError]) -> ScenarioError:
+    """The first problem in the order of the file, the others as its notes."""
+    first, *others = sorted(problems, key=lambda problem: (problem.file.startswith("--set"), problem.line or 0))
+    for other in others[: PROBLEMS_MAX - 1]:
+        first.add_note(str(other))
+    if len(others) >= PROBLEMS_MAX:
+        first.add_note(f"and {len(others) - PROBLEMS_MAX + 1} more")
+    return first
+
+
+class _Reading:
+    """Binds the sections of one tree, and keeps every problem that it meets."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self.problems: list[ScenarioError] = []
+
+    def add(self, path: YamlPath, problem: str) -> None:
+        self.problems.append(self._tree.error(path, problem))
+
+    def scenario(self, name: str, file: str | None) -> Scenario | None:
+        """None when a problem was found that leaves no scenario to speak of."""
+        top = self._tree.value
+        if not isinstance(top, Mapping):
+            self.add((), f"expected a mapping, got {shown(top)}")
+            return None
+        for key in top:
+            if key not in KEYS:
+                self.add((key,), f"unknown key {key!r}{did_you_mean(key, KEYS)}")
+        if not NAME.match(name):
+            self.add((), f"the file's name {name!r} names the run's directory: {NAME_RULE}")
+        seed, timeout_s = self._bound(("seed",), int | None), self._bound(("timeout_s",), float | None)
+        cluster = self._bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
+        topics, workloads = self._topics(top.get("topics")), self._workloads(top)
+        plan, expect = self._plan(top), self._expect(top, workloads)
+        if self.problems or cluster is None:
+            return None
+        return Scenario(
+            name=name,
+            file=file,
+            title=self._title(top, name),
+            question=self._tree.question,
+            cluster=cluster,
+            topics=topics,
+            workloads=workloads,
+            plan=plan,
+            expect=expect,
+            seed=seed,
+            timeout_s=timeout_s,
+        )
+
+    def _title(self, top: Mapping[str, Any], name: str) -> str:
+        return str(top.get("title") or name)
+
+    def _topics(self, written: Any) -> dict[str, TopicSpec]:
+        if not isinstance(written, Mapping) or not written:
+            self.add(("topics",), "at least one topic is needed: a mapping of names to partitions and the like")
+            return {}
+        bound = {name: self._bound(("topics", name), TopicSpec) for name in written}
+        return {name: spec for name, spec in bound.items() if spec is not None}
+
+    def _workloads(self, top: Mapping[str, Any]) -> tuple[Named[object], ...]:
+        items = self._list(top.get("workloads"), ("workloads",))
+        found = [self._named(Kind.WORKLOAD, item, ("workloads", i)) for i, item in enumerate(items)]
+        return tuple(item for item in found if item is not None)
+
+    def _plan(self, top: Mapping[str, Any]) -> tuple[PlanStep, ...]:
+        items = self._list(top.get("plan"), ("plan",))
+        found = [self._step(item, ("plan", i)) for i, item in enumerate(items)]
+        return tuple(step for step in found if step is not None)
+
+    def _step(self, item: Any, path: YamlPath) -> PlanStep | None:
+        if not isinstance(item, Mapping):
+            self.add(path, f"expected after_s and one fault, got {shown(item)}")
+            return None
+        fault = self._named(Kind.FAULT, {k: v for k, v in item.items() if k != "after_s"}, path)
+        if "after_s" not in item:
+            self.add(path, "after_s is missing: how many seconds of steady load come before the fault")
+            return None
+        after_s = self._bound((*path, "after_s"), float)
+        if fault is None or after_s is None:
+            return None
+        return PlanStep(after_s=after_s, word=fault.word, fault=fault.value)
+
+    def _expect(self, top: Mapping[str, Any], workloads: Sequence[Named[object]]) -> tuple[Named[Check], ...]:
+        if "expect" not in top:
+            # Without a consumer nothing is delivered, and the check for it could never be anything but unknown.
+            reads = any(getattr(item.value, "group", None) for item in workloads)
+            words = [word for word in DEFAULT_EXPECT if reads or word != "all_delivered"]
+            return tuple(Named[Check](word=word, value=find(Kind.CHECK, word)()) for word in words)
+        items = self._list(top["expect"], ("expect",))
+        found = [self._named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
+        return tuple(item for item in found if item is not None and item.word != ALWAYS_ON)
+
+    def _list(self, written: Any, path: YamlPath) -> list[Any]:
+        if not isinstance(written, list) or not written:
+            ask = "leave it out for the usual checks" if path == ("expect",) else "at least one is needed"
+            self.add(path, f"expected a list with something in it, got {shown(written)}; {ask}")
+            return []
+        if len(written) > ITEMS_MAX:
+            self.add(path, f"{len(written)} items; at most {ITEMS_MAX}")
+            return []
+        return written
+
+    def _named(self, kind: Kind, item: Any, path: YamlPath) -> Named[Any] | None:
+        """`word` alone, or `{word: parameters}`."""
+        if isinstance(item, str):
+            item = {item: {}}
+        if not isinstance(item, Mapping) or len(item) != 1:
+            self.add(path, f"expected one {kind.singular}, `word` or `word: {{…}}`, got {shown(item)}")
+            return None
+        word, parameters = next(iter(item.items()))
+        try:
+            member = find(kind, word)
+        except UnknownWord as unknown:
+            self.add((*path, word), str(unknown))
+            return None
+        value = self._bound((*path, word), member, {} if parameters is None and not fields(member) else parameters)
+        return None if value is None else Named(word=word, value=value)
+
+    def _bound(self, path: YamlPath, kind: Any, value: Any = ...) -> Any:
+        """The value at `path`, or the given one, as a `kind`; None after a problem."""
+        if value is ...:
+            value = self._at(path)
+        try:
+            return bind(kind, value)
+        except BindError as wrong:
+            for problem in wrong.problems:
+                self.add((*path, *problem.path), problem.text)
+            return None
+
+    def _at(self, path: YamlPath) -> Any:
+        here = self._tree.value
+        for step in path:
+            here = here.get(step) if isinstance(step, str) else here[step]
+        return here

@@ -1,0 +1,176 @@
+"""YAML text becomes a plain tree that knows the line of each value. In: a file's bytes. Out: `Tree`.
+
+Scalars are read by YAML 1.2's core rules (`no`, `on` and `1:30` are text). A scenario needs no anchors, aliases, tags,
+merges or second documents, so all are refused: what is read is what is written, and no file can unfold into a bomb.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from chaoskafka.errors import ScenarioError
+
+SCENARIO_MAX_BYTES = 256 * 1024  # the largest of ours has 2 KiB
+DEPTH_MAX = 16  # the deepest place that means anything is below 8
+
+Step = str | int
+YamlPath = tuple[Step, ...]
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value was written; `line` counts from 1, None when it is no file's."""
+
+    file: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Plain values (dict, list, str, int, float, bool, None) with the origin of every path."""
+
+    value: Any
+    origins: Mapping[YamlPath, Origin]
+    question: str = ""
+
+    def origin(self, path: YamlPath) -> Origin:
+        """Where the value at `path` was written, or else the nearest value around it."""
+        while path and path not in self.origins:
+            path = path[:-1]
+        return self.origins[path]
+
+    def error(self, path: YamlPath, problem: str) -> ScenarioError:
+        """The error to raise when the value at `path` is wrong."""
+        origin = self.origin(path)
+        return ScenarioError(origin.file, show(path), problem, line=origin.line)
+
+
+def show(path: YamlPath) -> str:
+    """`("plan", 0, "kill")` -> `plan[0].kill`; a key that is no plain word is quoted."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN.match(step):
+            text += f".{step}"
+        else:
+            text += f'["{step}"]'
+    return text.removeprefix(".")
+
+
+class _CoreLoader(yaml.SafeLoader):
+    """PyYAML's safe loader with YAML 1.2's core scalars in place of YAML 1.1's."""
+
+    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own name
+
+
+_INT_DIGITS_MAX = 18  # fits 64 bits; a longer run of digits is text, and so a type error wherever a number is wanted
+_CoreLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|Null|NULL|~|)\Z"), [*"nN~", ""])
+_CoreLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), [*"tTfF"]
+)
+_CoreLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(rf"[-+]?[0-9]{{1,{_INT_DIGITS_MAX}}}\Z"), [*"-+0123456789"]
+)
+_CoreLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"(?:[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.nan)\Z"
+    ),
+    [*"-+0123456789."],
+)
+
+
+def read_tree(text: str | bytes, file: str) -> Tree:
+    """Raises ScenarioError: not YAML, too large or deep, or with what a scenario does not need."""
+    raw = text.encode() if isinstance(text, str) else text
+    if len(raw) > SCENARIO_MAX_BYTES:
+        raise ScenarioError(file, "", f"{len(raw)} bytes; a scenario has at most {SCENARIO_MAX_BYTES}")
+    try:
+        decoded = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as broken:
+        raise ScenarioError(file, "", f"not UTF-8: {broken}") from broken
+    try:
+        _refuse_the_unneeded(decoded, file)
+        root = yaml.compose(decoded, Loader=_CoreLoader)
+    except yaml.MarkedYAMLError as broken:
+        line = broken.problem_mark.line + 1 if broken.problem_mark else None
+        raise ScenarioError(file, "", f"not YAML: {broken.problem or broken}", line=line) from broken
+    except yaml.YAMLError as broken:
+        raise ScenarioError(file, "", f"not YAML: {broken}") from broken
+    if root is None:
+        raise ScenarioError(file, "", "the file is empty")
+    origins: dict[YamlPath, Origin] = {}
+    return Tree(_plain(root, (), file, origins), origins, _first_comment(decoded))
+
+
+def _refuse_the_unneeded(text: str, file: str) -> None:
+    """Walks events, before anything is built, so that a hostile file costs no memory and no stack."""
+    depth = documents = 0
+    for event in yaml.parse(text, Loader=_CoreLoader):
+        line = _line(event)
+        documents += isinstance(event, yaml.DocumentStartEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise ScenarioError(file, "", "anchors and aliases are not allowed; write the value out", line=line)
+        if tag := getattr(event, "tag", None):
+            raise ScenarioError(file, "", f"tags are not allowed: {tag}", line=line)
+        if depth > DEPTH_MAX:
+            raise ScenarioError(file, "", f"nested deeper than {DEPTH_MAX} levels", line=line)
+        if documents > 1:
+            raise ScenarioError(file, "", "a second document; one file is one scenario", line=line)
+
+
+def _line(marked: yaml.Event | yaml.Node) -> int | None:
+    return marked.start_mark.line + 1 if marked.start_mark else None
+
+
+def _plain(node: yaml.Node, path: YamlPath, file: str, origins: dict[YamlPath, Origin]) -> Any:
+    """Recursion is bounded by DEPTH_MAX."""
+    origins[path] = Origin(file, _line(node))
+    if isinstance(node, yaml.MappingNode):
+        plain: dict[str, Any] = {}
+        for key, below in node.value:
+            line = _line(key)
+            if not isinstance(key, yaml.ScalarNode):
+                raise ScenarioError(file, show(path), "a key must be text", line=line)
+            if key.value in plain:
+                raise ScenarioError(file, show((*path, key.value)), "written twice", line=line)
+            plain[key.value] = _plain(below, (*path, key.value), file, origins)
+            origins[(*path, key.value)] = Origin(file, line)
+        return plain
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(below, (*path, i), file, origins) for i, below in enumerate(node.value)]
+    return _scalar(node)
+
+
+def _scalar(node: yaml.Node) -> str | int | float | bool | None:
+    written = str(node.value)
+    match node.tag.rpartition(":")[2]:
+        case "int":
+            return int(written)
+        case "float":
+            return float(written.lower().replace(".inf", "inf").replace(".nan", "nan"))
+        case "bool":
+            return written.lower() == "true"
+        case "null":
+            return None
+    return written
+
+
+def _first_comment(text: str) -> str:
+    """The comment lines at the top of the file, as one paragraph."""
+    return " ".join(line.lstrip("#").strip() for line in _leading_comments(text)).strip()
+
+
+def _leading_comments(text: str) -> Iterator[str]:
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            return
+        yield line
