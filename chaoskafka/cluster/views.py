@@ -1,0 +1,153 @@
+"""Ask brokers, each over a connection of its own, what they see.
+
+In: each broker's address. Out: one `BrokerView` per broker; what it means together is worked out in `sights.py`.
+A broker that does not answer is a value, never an exception.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+from chaoskafka.cluster import sights
+from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.sights import BrokerView, Partition, PartitionView
+from chaoskafka.cluster.wire import asks
+from chaoskafka.cluster.wire.asks import DescribeCluster, DescribeQuorum, Metadata
+from chaoskafka.cluster.wire.connection import Connection, connect
+from chaoskafka.errors import NoAnswer
+
+ANSWER_S = 2.0  # a healthy broker answers in 1-5 ms, one on an overloaded machine in 300
+QUORUM_ANSWER_S = 1.0  # forwarded to the active controller: while there is none, the broker lets us wait
+THREADS_MAX = 16  # brokers asked at the same time
+
+
+class Views:
+    """Asks the brokers at `addresses`. Keeps no connection open: each question is a fresh one, as a new client's."""
+
+    def __init__(self, addresses: Mapping[int, Address], *, timeout_s: float = ANSWER_S) -> None:
+        self.addresses = dict(addresses)
+        self._timeout_s = timeout_s
+
+    def ask(self, broker: int, topics: Sequence[str] | None = None) -> BrokerView:
+        """What one broker says of `topics` (None: all, internal ones too). Blocks for at most about 7 s."""
+        asked_ns = time.monotonic_ns()
+        try:
+            connection, versions = connect(self.addresses[broker], self._timeout_s)
+        except NoAnswer as silence:
+            return _silent(broker, silence, asked_ns)
+        with connection:
+            try:
+                metadata = connection.ask(asks.metadata(topics))
+                cluster = connection.ask(asks.describe_cluster())
+            except NoAnswer as silence:
+                return _silent(broker, silence, asked_ns)
+            controller, epoch, end, problem = _ask_quorum(connection)
+        return BrokerView(
+            broker=broker,
+            reachable=True,
+            error=problem,
+            applied_offset=int(versions.finalized_features_epoch) if versions.finalized_features_epoch >= 0 else None,
+            metadata_high_watermark=end,
+            controller=controller,
+            controller_epoch=epoch,
+            fenced=fenced(cluster),
+            partitions=partitions(metadata),
+            internal=frozenset(str(topic.name) for topic in metadata.topics if topic.is_internal),
+            asked_ns=asked_ns,
+            answered_ns=time.monotonic_ns(),
+        )
+
+    def ask_all(self, topics: Sequence[str] | None = None) -> list[BrokerView]:
+        """What every broker says, all asked at the same time, in the order of their ids. Blocks as `ask` does."""
+        brokers = sorted(self.addresses)
+        with ThreadPoolExecutor(max_workers=min(THREADS_MAX, max(1, len(brokers)))) as pool:
+            return list(pool.map(lambda broker: self.ask(broker, topics), brokers))
+
+    def coordinator(self, group: str) -> int | None:
+        """Who coordinates a consumer group, as the first broker says that knows; None when none does. Blocks.
+
+        Asking makes __consumer_offsets exist.
+        """
+        for broker in sorted(self.addresses):
+            with suppress(NoAnswer), self.connect(broker) as connection:
+                answer = connection.ask(asks.find_coordinator(group))
+                for found in answer.coordinators:
+                    if found.key == group and not found.error_code:
+                        return int(found.node_id)
+        return None
+
+    def connect(self, broker: int) -> Connection:
+        """A connection to one broker, its versions negotiated, to be closed by the caller. Raises NoAnswer. Blocks."""
+        return connect(self.addresses[broker], self._timeout_s)[0]
+
+
+def partitions(answer: Metadata) -> dict[Partition, PartitionView]:
+    """The partitions in a Metadata answer. A topic that the broker does not know is left out."""
+    return {
+        (str(topic.name), int(p.partition_index)): PartitionView(
+            topic_id=kafka_uuid(topic.topic_id),
+            leader=int(p.leader_id),
+            leader_epoch=int(p.leader_epoch),
+            replicas=tuple(map(int, p.replica_nodes)),
+            isr=tuple(map(int, p.isr_nodes)),
+            offline=tuple(map(int, p.offline_replicas)),
+        )
+        for topic in answer.topics
+        if not topic.error_code
+        for p in topic.partitions
+    }
+
+
+def fenced(answer: DescribeCluster) -> dict[int, bool]:
+    """Each registered broker: fenced or not."""
+    return {int(broker.broker_id): bool(broker.is_fenced) for broker in answer.brokers}
+
+
+def quorum(answer: DescribeQuorum) -> tuple[int | None, int | None, int | None, str | None]:
+    """(active controller, its epoch, end of committed metadata, problem); None where it is not known.
+
+    An answer by a controller that does not lead has an error and *zeroes* for leader and epoch, so errors come first.
+    """
+    if answer.error_code:
+        return None, None, None, f"describe_quorum: {answer.error_code.name}"
+    for topic in answer.topics:
+        for part in topic.partitions:
+            if part.error_code:
+                return None, None, None, f"describe_quorum: {part.error_code.name}"
+            if part.leader_id < 0:
+                return None, None, None, "describe_quorum: no leader"
+            # A leader that was elected just now says high watermark -1.
+            end = int(part.high_watermark) if part.high_watermark >= 0 else None
+            return int(part.leader_id), int(part.leader_epoch), end, None
+    return None, None, None, "describe_quorum: empty answer"
+
+
+def kafka_uuid(topic_id: uuid.UUID | None) -> str:
+    """A topic id as Kafka's own tools print it: base64, URL-safe, unpadded."""
+    return base64.urlsafe_b64encode((topic_id or uuid.UUID(int=0)).bytes).decode().rstrip("=")
+
+
+def parse_uuid(text: str) -> uuid.UUID:
+    """The reverse of `kafka_uuid`. Raises ValueError."""
+    return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+def _ask_quorum(connection: Connection) -> tuple[int | None, int | None, int | None, str | None]:
+    try:
+        return quorum(connection.ask(asks.describe_quorum(), timeout_s=QUORUM_ANSWER_S))
+    except NoAnswer as silence:
+        return None, None, None, str(silence)
+
+
+def _silent(broker: int, silence: NoAnswer, asked_ns: int) -> BrokerView:
+    return BrokerView(
+        broker=broker, reachable=False, error=str(silence), asked_ns=asked_ns, answered_ns=time.monotonic_ns()
+    )
+
+
+__all__ = ["BrokerView", "PartitionView", "Views", "sights"]

@@ -1,0 +1,223 @@
+"""The questions that we ask brokers, each with the versions that we know.
+
+Out: an `Ask`, which builds a request at the version that was negotiated and names the type of its answer. A version is
+listed here only when the fields that we set and read are the same as in the others; the broker's own range is learnt
+from ApiVersions first (KIP-35). Kafka 4.0 to 4.4 speak all of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Generic, TypeAlias, TypeVar, cast
+
+import kio.schema.api_versions.v3 as api_versions_v3
+import kio.schema.api_versions.v4 as api_versions_v4
+import kio.schema.describe_cluster.v2 as describe_cluster_v2
+import kio.schema.describe_quorum.v1 as describe_quorum_v1
+import kio.schema.describe_quorum.v2 as describe_quorum_v2
+import kio.schema.fetch.v16 as fetch_v16
+import kio.schema.fetch.v17 as fetch_v17
+import kio.schema.find_coordinator.v4 as find_coordinator_v4
+import kio.schema.list_offsets.v8 as list_offsets_v8
+import kio.schema.list_offsets.v9 as list_offsets_v9
+import kio.schema.metadata.v12 as metadata_v12
+import kio.schema.metadata.v13 as metadata_v13
+import kio.schema.offset_for_leader_epoch.v4 as offset_for_leader_epoch_v4
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i8, i32, i32Timedelta, i64
+
+from chaoskafka.errors import NoAnswer
+
+R = TypeVar("R")
+
+ApiVersions: TypeAlias = api_versions_v3.ApiVersionsResponse | api_versions_v4.ApiVersionsResponse
+Metadata: TypeAlias = metadata_v12.MetadataResponse | metadata_v13.MetadataResponse
+DescribeCluster: TypeAlias = describe_cluster_v2.DescribeClusterResponse
+DescribeQuorum: TypeAlias = describe_quorum_v1.DescribeQuorumResponse | describe_quorum_v2.DescribeQuorumResponse
+FindCoordinator: TypeAlias = find_coordinator_v4.FindCoordinatorResponse
+ListOffsets: TypeAlias = list_offsets_v8.ListOffsetsResponse | list_offsets_v9.ListOffsetsResponse
+OffsetForLeaderEpoch: TypeAlias = offset_for_leader_epoch_v4.OffsetForLeaderEpochResponse
+Fetch: TypeAlias = fetch_v16.FetchResponse | fetch_v17.FetchResponse
+
+EARLIEST = -2
+LATEST = -1
+METADATA_LOG = "__cluster_metadata"
+SOFTWARE = "chaoskafka"
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One of Kafka's APIs: its number, its name in kio, and the versions that we know, lowest first."""
+
+    key: int
+    module: str
+    versions: tuple[int, ...]
+
+    def schema(self, version: int, part: str) -> Any:
+        """kio's module of this version's requests or responses."""
+        return importlib.import_module(f"kio.schema.{self.module}.v{version}.{part}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[R]):
+    """A question: how to build it at a version, and which type answers it."""
+
+    api: Api
+    build: Callable[[Any], Any]  # from kio's request module of the negotiated version
+
+    def request(self, version: int) -> Any:
+        """The kio request at that version."""
+        return self.build(self.api.schema(version, "request"))
+
+    def answer_type(self, version: int) -> type[R]:
+        """kio's type of the answer at that version."""
+        name = "".join(word.capitalize() for word in self.api.module.split("_")) + "Response"
+        return cast("type[R]", getattr(self.api.schema(version, "response"), name))
+
+
+API_VERSIONS = Api(18, "api_versions", (3, 4))
+METADATA = Api(3, "metadata", (12, 13))
+DESCRIBE_CLUSTER = Api(60, "describe_cluster", (2,))
+DESCRIBE_QUORUM = Api(55, "describe_quorum", (1, 2))
+FIND_COORDINATOR = Api(10, "find_coordinator", (4,))
+LIST_OFFSETS = Api(2, "list_offsets", (8, 9))
+OFFSET_FOR_LEADER_EPOCH = Api(23, "offset_for_leader_epoch", (4,))
+FETCH = Api(1, "fetch", (16, 17))
+
+
+def choose(api: Api, offered: Mapping[int, tuple[int, int]]) -> int:
+    """The highest version that both sides know. `offered`: key -> (lowest, highest), from ApiVersions.
+
+    Raises NoAnswer when there is none.
+    """
+    lowest, highest = offered.get(api.key, (0, -1))
+    for version in reversed(api.versions):
+        if lowest <= version <= highest:
+            return version
+    raise NoAnswer(f"the broker offers {api.module} v{lowest} to v{highest}; we know {list(api.versions)}")
+
+
+def offered(answer: ApiVersions) -> dict[int, tuple[int, int]]:
+    """The versions that a broker offers: key -> (lowest, highest)."""
+    return {int(api.api_key): (int(api.min_version), int(api.max_version)) for api in answer.api_keys}
+
+
+def api_versions() -> Ask[ApiVersions]:
+    """What the broker speaks; `finalized_features_epoch` = offset of the last metadata record that it applied."""
+    return Ask(
+        API_VERSIONS,
+        lambda schema: schema.ApiVersionsRequest(client_software_name=SOFTWARE, client_software_version="1"),
+    )
+
+
+def metadata(topics: Sequence[str] | None) -> Ask[Metadata]:
+    """Leaders, epochs, ISR of `topics` (None: all) as this broker knows them. Never creates a topic."""
+
+    def build(schema: Any) -> Any:
+        named = None
+        if topics is not None:
+            named = tuple(schema.MetadataRequestTopic(topic_id=None, name=TopicName(t)) for t in topics)
+        return schema.MetadataRequest(
+            topics=named, allow_auto_topic_creation=False, include_topic_authorized_operations=False
+        )
+
+    return Ask(METADATA, build)
+
+
+def describe_cluster() -> Ask[DescribeCluster]:
+    """The brokers this broker knows, fenced ones too (KIP-1073). Its controller_id is a random broker: never use it."""
+    return Ask(
+        DESCRIBE_CLUSTER,
+        lambda schema: schema.DescribeClusterRequest(
+            include_cluster_authorized_operations=False, endpoint_type=i8(1), include_fenced_brokers=True
+        ),
+    )
+
+
+def describe_quorum() -> Ask[DescribeQuorum]:
+    """The metadata quorum (KIP-595). A broker forwards it to the active controller, and waits while there is none."""
+
+    def build(schema: Any) -> Any:
+        partition = schema.PartitionData(partition_index=i32(0))
+        topic = schema.TopicData(topic_name=TopicName(METADATA_LOG), partitions=(partition,))
+        return schema.DescribeQuorumRequest(topics=(topic,))
+
+    return Ask(DESCRIBE_QUORUM, build)
+
+
+def find_coordinator(group: str) -> Ask[FindCoordinator]:
+    """Who coordinates a consumer group; makes __consumer_offsets exist if it does not yet."""
+    return Ask(
+        FIND_COORDINATOR,
+        lambda schema: schema.FindCoordinatorRequest(key_type=i8(0), coordinator_keys=(group,)),
+    )
+
+
+def list_offsets(topic: str, partitions: Mapping[int, int], which: int) -> Ask[ListOffsets]:
+    """EARLIEST or LATEST offset, read_uncommitted, of `partitions`: number -> leader epoch that must be current."""
+
+    def build(schema: Any) -> Any:
+        asked = tuple(
+            schema.ListOffsetsPartition(
+                partition_index=i32(number), current_leader_epoch=i32(epoch), timestamp=i64(which)
+            )
+            for number, epoch in partitions.items()
+        )
+        named = schema.ListOffsetsTopic(name=TopicName(topic), partitions=asked)
+        return schema.ListOffsetsRequest(replica_id=BrokerId(-1), isolation_level=i8(0), topics=(named,))
+
+    return Ask(LIST_OFFSETS, build)
+
+
+def offset_for_leader_epoch(topic: str, partitions: Mapping[int, int]) -> Ask[OffsetForLeaderEpoch]:
+    """The log end offset, beyond the high watermark too, of `partitions`: number -> current leader epoch (KIP-320)."""
+
+    def build(schema: Any) -> Any:
+        asked = tuple(
+            schema.OffsetForLeaderPartition(
+                partition=i32(number), current_leader_epoch=i32(epoch), leader_epoch=i32(epoch)
+            )
+            for number, epoch in partitions.items()
+        )
+        named = schema.OffsetForLeaderTopic(topic=TopicName(topic), partitions=asked)
+        return schema.OffsetForLeaderEpochRequest(replica_id=BrokerId(-1), topics=(named,))
+
+    return Ask(OFFSET_FOR_LEADER_EPOCH, build)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchFrom:
+    """Where to fetch: one partition, from `offset`, of the leader in `leader_epoch`."""
+
+    topic_id: uuid.UUID
+    partition: int
+    leader_epoch: int
+    offset: int
+    bytes_max: int
+    wait_ms: int = 0
+
+
+def fetch(place: FetchFrom) -> Ask[Fetch]:
+    """Record batches as they lie in the log, read_uncommitted, without a fetch session (KIP-227)."""
+
+    def build(schema: Any) -> Any:
+        partition = schema.FetchPartition(
+            partition=i32(place.partition),
+            current_leader_epoch=i32(place.leader_epoch),
+            fetch_offset=i64(place.offset),
+            partition_max_bytes=i32(place.bytes_max),
+        )
+        return schema.FetchRequest(
+            max_wait=i32Timedelta.parse(timedelta(milliseconds=place.wait_ms)),
+            min_bytes=i32(1),
+            max_bytes=i32(place.bytes_max),
+            isolation_level=i8(0),
+            topics=(schema.FetchTopic(topic_id=place.topic_id, partitions=(partition,)),),
+            forgotten_topics_data=(),
+        )
+
+    return Ask(FETCH, build)
