@@ -1,0 +1,165 @@
+"""Topics and settings, through the administration API of confluent-kafka.
+
+In: addresses and what is wanted. Out: topic ids and effective settings, as text. Every call is bounded; Kafka's errors
+become EnvironmentFailure. The one module outside the worker that imports the client library: nothing is judged by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+
+from chaoskafka.clock import Clock, wait_until
+from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.ready import Readiness, wait_topics
+from chaoskafka.cluster.sights import PartitionView, leadership
+from chaoskafka.cluster.spec import TopicSpec
+from chaoskafka.cluster.views import Views
+from chaoskafka.errors import EnvironmentFailure
+
+R = TypeVar("R")
+
+TIMEOUT_S = 30.0  # of one call; making 50 partitions took under 2 s on a small machine
+OFFSETS_TOPIC = "__consumer_offsets"
+
+# What every topic under test gets: nothing may expire or be compacted away before it was audited.
+KEEP_ALL = {"retention.ms": "-1", "cleanup.policy": "delete", "unclean.leader.election.enable": "false"}
+
+
+def topic_config(spec: TopicSpec) -> dict[str, str]:
+    """The settings that a topic is made with; the user's own win."""
+    return {**KEEP_ALL, "min.insync.replicas": str(spec.min_insync_replicas), **spec.config}
+
+
+class Admin:
+    """Administration of the cluster at `addresses` (any of its brokers)."""
+
+    def __init__(self, addresses: Iterable[Address], *, timeout_s: float = TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+        self._client = AdminClient(
+            {
+                "bootstrap.servers": ",".join(map(str, addresses)),
+                "client.id": "chaoskafka-admin",
+                "log_level": 0,  # brokers die on purpose here; its complaints would be noise on stderr
+            }
+        )
+
+    def create_topics(self, topics: Mapping[str, TopicSpec]) -> None:
+        """Make topics, each exactly as said; blocks until the controller has made them, not until brokers know.
+
+        Raises EnvironmentFailure, also when a topic exists already: one of unknown history cannot be judged.
+        """
+        new = [
+            NewTopic(
+                name,
+                num_partitions=spec.partitions,
+                replication_factor=spec.replication_factor,
+                config=topic_config(spec),
+            )
+            for name, spec in topics.items()
+        ]
+        if new:
+            limits = {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
+            self._finish("create topic", lambda: self._client.create_topics(new, **limits))
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        """Delete topics; one that does not exist is as good as deleted. Blocks. Raises EnvironmentFailure."""
+        gone = list(names)
+        if gone:
+            limits = {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
+            self._finish(
+                "delete topic",
+                lambda: self._client.delete_topics(gone, **limits),
+                ignore=KafkaError.UNKNOWN_TOPIC_OR_PART,
+            )
+
+    def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
+        """Each broker's effective settings, defaults included, asked of that broker; secrets are left out.
+
+        Blocks. Raises EnvironmentFailure.
+        """
+        found = self._settings(ResourceType.BROKER, [str(broker) for broker in brokers])
+        return {int(broker): settings for broker, settings in found.items()}
+
+    def topic_settings(self, names: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Each topic's effective settings, defaults included. Blocks. Raises EnvironmentFailure."""
+        return self._settings(ResourceType.TOPIC, list(names))
+
+    def _settings(self, kind: ResourceType, names: list[str]) -> dict[str, dict[str, str]]:
+        # One by one: librdkafka sends a request about a broker's settings to that broker, so it takes only one.
+        return {name: self._settings_of(ConfigResource(kind, name)) for name in names}
+
+    def _settings_of(self, asked: ConfigResource) -> dict[str, str]:
+        answer: dict[Any, Mapping[str, Any]] = self._finish(
+            "describe the settings of", lambda: self._client.describe_configs([asked], request_timeout=self._timeout_s)
+        )
+        (entries,) = answer.values()
+        return {key: entry.value for key, entry in entries.items() if entry.value is not None}
+
+    def _finish(
+        self, what: str, call: Callable[[], Mapping[Any, Future[R]]], *, ignore: int | None = None
+    ) -> dict[Any, R]:
+        """Wait for every part of a call. The library's own exceptions become ours, here and nowhere else."""
+        done = {}
+        try:
+            for key, future in call().items():
+                try:
+                    done[key] = future.result(timeout=self._timeout_s + 5)
+                except KafkaException as refused:
+                    if refused.args[0].code() != ignore:
+                        raise EnvironmentFailure(f"{what} {key}: {refused.args[0].str()}") from refused
+                except TimeoutError as late:
+                    raise EnvironmentFailure(f"{what} {key}: no answer within {self._timeout_s:.0f} s") from late
+        except (KafkaException, ValueError, TypeError) as wrong:
+            raise EnvironmentFailure(f"{what}: {wrong}") from wrong
+        return done
+
+
+def topic_ids(readiness: Readiness, names: Iterable[str]) -> dict[str, str]:
+    """The ids of topics, as Kafka's tools print them, from the answers of `wait_topics`."""
+    current = leadership(readiness.views)
+    return {name: next(seen.topic_id for (topic, _), seen in current.items() if topic == name) for name in names}
+
+
+def make_topics(
+    admin: Admin, views: Views, topics: Mapping[str, TopicSpec], *, within_s: float, clock: Clock
+) -> dict[str, str]:
+    """Create topics, wait until each has full ISR on every broker, and return their ids. Blocks.
+
+    Raises EnvironmentFailure, WaitTimeout (what is missing), and Interrupted by the clock.
+    """
+    admin.create_topics(topics)
+    return topic_ids(wait_topics(views, topics, within_s=within_s, clock=clock), topics)
+
+
+def make_offsets_topic(views: Views, *, within_s: float, clock: Clock, group: str = "chaoskafka") -> int:
+    """Make __consumer_offsets exist, with full ISR, before anything is timed; returns its number of partitions. Blocks.
+
+    It is made when a coordinator is first looked for, which would otherwise happen in the middle of the run.
+    Raises WaitTimeout (what is missing), and Interrupted by the clock.
+    """
+    known = wait_until(
+        f"a coordinator of group {group}",
+        read=lambda: _partitions_of(OFFSETS_TOPIC, views) if views.coordinator(group) is not None else [],
+        good=bool,
+        within_s=within_s,
+        every_s=0.2,
+        clock=clock,
+    )
+    replicas = max(len(seen.replicas) for seen in known)
+    size = TopicSpec(partitions=len(known), replication_factor=replicas, min_insync_replicas=1)
+    wait_topics(views, {OFFSETS_TOPIC: size}, within_s=within_s, clock=clock)
+    return size.partitions
+
+
+def _partitions_of(name: str, views: Views) -> list[PartitionView]:
+    return [seen for (topic, _), seen in leadership(views.ask_all([name])).items() if topic == name]
