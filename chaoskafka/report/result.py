@@ -1,0 +1,117 @@
+"""`result.json`: the answer of one run, typed and versioned; every report is a pure function of it.
+
+In: what the judge found. Out: a `Result`, to and from JSON that fits `result.schema.json`. Imports no table library, no
+client and no engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from cattrs.preconf.json import make_converter
+
+from chaoskafka.errors import HistoryError
+from chaoskafka.timing.times import FaultTimes
+from chaoskafka.verdict import Answer
+
+FORMAT = 1
+RESULT_FILE = "result.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One check: its word, the parameters that it was asked with, and its verdict."""
+
+    word: str
+    parameters: Mapping[str, Any]  # JSON values
+    answer: Answer
+    summary: str
+    counted: int  # how many things it looked at
+    found: int  # how many of them are anomalies; exact, however little evidence is kept
+    evidence: tuple[Mapping[str, Any], ...]  # JSON values, the most telling first, bounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The answer of one run. `answer` is the worst of its checks: fail, then unknown, then pass."""
+
+    format: int = FORMAT
+    judged_by: str  # version of chaoskafka that judged, which need not be the one that ran
+    run_id: str
+    scenario: str
+    title: str
+    question: str
+    seed: int
+    replay: str
+    started_at: str | None  # wall time of the first event, ISO 8601; for people
+    duration_s: float | None  # from the first event to the last, before judging
+    runtime: str
+    clients: str
+    versions: Mapping[str, str]
+    answer: Answer
+    checks: tuple[CheckResult, ...]
+    faults: tuple[FaultTimes, ...]  # failover times; empty when none were to be had, and then a trouble says why
+    troubles: tuple[str, ...]  # what went wrong in the run itself, bounded
+
+    def to_json(self) -> str:
+        """The document, one line per value, the same for the same result."""
+        return json.dumps(to_plain(self), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def save(self, run_dir: Path) -> Path:
+        """Write `result.json` atomically; returns its path. Raises OSError."""
+        path = run_dir / RESULT_FILE
+        partial = path.with_suffix(".json.partial")
+        partial.write_text(self.to_json(), encoding="utf-8")
+        return partial.replace(path)
+
+
+def to_plain(result: Result) -> dict[str, Any]:
+    """The result as JSON values."""
+    plain = _CONVERTER.unstructure(result)
+    assert isinstance(plain, dict)
+    return plain
+
+
+def read_result(path: Path) -> Result:
+    """Read a stored result. Raises HistoryError: missing, of another format, or not what the schema says."""
+    try:
+        return from_json(path.read_text(encoding="utf-8"))
+    except OSError as missing:
+        raise HistoryError(f"{path}: no result: {missing.strerror}") from missing
+    except HistoryError as broken:
+        raise HistoryError(f"{path}: {broken}") from broken
+
+
+def from_json(text: str) -> Result:
+    """Raises HistoryError when `text` is no result of this format."""
+    try:
+        document = json.loads(text)
+    except ValueError as broken:
+        raise HistoryError(f"not JSON: {broken}") from broken
+    wrong = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    if wrong is not None:
+        raise HistoryError(f"not a result: {wrong.json_path}: {wrong.message[:500]}")
+    return _CONVERTER.structure(document, Result)
+
+
+@cache
+def result_schema() -> Mapping[str, Any]:
+    """The JSON Schema of `result.json`, as shipped."""
+    schema = json.loads(files("chaoskafka.report").joinpath("result.schema.json").read_text(encoding="utf-8"))
+    assert isinstance(schema, dict)
+    return schema
+
+
+@cache
+def _validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(result_schema())
+
+
+_CONVERTER = make_converter()
