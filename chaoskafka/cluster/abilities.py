@@ -169,8 +169,11 @@ class Cluster(Protocol):
         """Undo every fault, whatever it was: idempotent, safe on a broken cluster, with deadlines of its own."""
         ...
 
-    def stop_kafka(self) -> None:
-        """Stop Kafka on every node in order (SIGTERM, bounded), so that logs can be gathered."""
+    def stop_kafka(self) -> tuple[int, ...]:
+        """Stop Kafka on every node in order (SIGTERM, bounded), so that logs can be gathered.
+
+        Returns the ids of nodes that did not end by themselves in time and were killed.
+        """
         ...
 
     def gather_logs(self, into: Path) -> None:
