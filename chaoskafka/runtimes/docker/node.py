@@ -1,0 +1,150 @@
+"""A node: a host container that owns address, ports and rules, and Kafka's container that joins it.
+
+In go a node's spec, images and network; out comes a DockerNode with the ability to be killed and started. Address,
+published port and disk survive the death of Kafka because the host container and the volume do.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from docker.models.containers import Container
+
+from chaoskafka.clock import Deadline, wait_until
+from chaoskafka.cluster.abilities import Deed, Knock, NodeState
+from chaoskafka.cluster.spec import NodeSpec
+from chaoskafka.errors import CommandFailed, EnvironmentFailure, FaultFailed
+from chaoskafka.runtimes.docker import pids
+from chaoskafka.runtimes.docker.containers import inspect, send_signal
+from chaoskafka.runtimes.docker.engine import Engine, asking
+
+_KNOCK = """
+import socket, sys
+s = socket.socket()
+s.settimeout(float(sys.argv[2]))
+try:
+    s.connect(("127.0.0.1", int(sys.argv[1])))
+except ConnectionRefusedError:
+    print("refused")
+except OSError:
+    print("silent")
+else:
+    print("answered")
+"""
+_TAIL_LINES = 30
+
+
+class DockerNode:
+    """CanKill on Docker. Not for use by several threads at once."""
+
+    def __init__(self, engine: Engine, spec: NodeSpec, *, host: Container, kafka: Container) -> None:
+        self._engine, self._spec, self._host, self._kafka = engine, spec, host, kafka
+        self._killed: str | None = None  # started_at of the process that we killed last
+
+    def __repr__(self) -> str:
+        return self._spec.name
+
+    @property
+    def spec(self) -> NodeSpec:
+        return self._spec
+
+    @property
+    def kafka(self) -> Container:
+        """Kafka's container, for this runtime's own modules."""
+        return self._kafka
+
+    def state(self) -> NodeState:
+        """Blocks for one request to the engine. Raises EnvironmentFailure."""
+        state = inspect(self._engine, self._kafka)["State"]
+        return NodeState(
+            running=state["Running"],
+            exit_code=None if state["Running"] else state["ExitCode"],
+            started_at=state["StartedAt"],
+            out_of_memory=state["OOMKilled"],
+        )
+
+    def knock(self, port: int, *, within_s: float = 1.0) -> Knock:
+        """Connect to `port` by a process that runs in the node's host container. Blocks for `within_s` and an exec.
+
+        A frozen process answers too, since the kernel accepts for it. Raises EnvironmentFailure when the exec fails.
+        """
+        command = ["python3", "-c", _KNOCK, str(port), str(within_s)]
+        with asking(f"knocking on port {port} of {self._spec.name}"):
+            code, output = self._host.exec_run(command)
+        text = output.decode(errors="replace").strip() if isinstance(output, bytes) else ""
+        if code != 0 or text not in {knock.value for knock in Knock}:
+            raise CommandFailed(f"knock on port {port} in the host container of {self._spec.name}", code, text)
+        return Knock(text)
+
+    def kill(self) -> Deed:
+        """SIGKILL Kafka's process, directly when the process is surely ours, otherwise through the engine.
+
+        Returns once it was sent. Raises FaultFailed when there is no process to kill, and EnvironmentFailure.
+        """
+        found = inspect(self._engine, self._kafka)
+        if not found["State"]["Running"]:
+            raise FaultFailed(f"{self._spec.name}: Kafka is not running, there is nothing to kill")
+        self._killed = found["State"]["StartedAt"]
+        acted_ns, means = self._send_kill(found)
+        return Deed(what=f"SIGKILL to Kafka on {self._spec.name}", means=means, acted_ns=acted_ns)
+
+    def start(self, *, within_s: float) -> Deed:
+        """Start Kafka; a running one is left alone. Blocks until the engine reports a new process.
+
+        The engine takes up to 0.8 s to notice a death, and a start before that reports success and does nothing; so
+        a process that we killed is first awaited to be reported dead. Raises WaitTimeout, CommandFailed when the new
+        process ended at once, and EnvironmentFailure.
+        """
+        deadline = Deadline.after(within_s)
+        before = wait_until(
+            f"the engine to notice the death of Kafka on {self._spec.name}",
+            read=self.state,
+            good=lambda seen: not (seen.running and seen.started_at == self._killed),
+            within_s=within_s,
+        )
+        if before.running:
+            return Deed(what=f"start of {self._spec.name}", means="it was running", acted_ns=time.monotonic_ns())
+        with asking(f"starting Kafka on {self._spec.name}"):
+            self._kafka.start()
+        acted_ns = time.monotonic_ns()
+        after = wait_until(
+            f"a new process of Kafka on {self._spec.name}",
+            read=self.state,
+            good=lambda seen: seen.started_at != before.started_at,
+            within_s=deadline.left_s(),
+        )
+        if not after.running:
+            raise CommandFailed(f"Kafka on {self._spec.name} ended right after its start", after.exit_code, self.tail())
+        return Deed(what=f"start of {self._spec.name}", means="engine API", acted_ns=acted_ns)
+
+    def stop(self, *, within_s: float) -> NodeState:
+        """SIGTERM, then SIGKILL after `within_s`. Blocks until it has ended. Harmless when it is not running."""
+        with asking(f"stopping Kafka on {self._spec.name}"):
+            self._kafka.stop(timeout=int(within_s))
+        return self.state()
+
+    def tail(self) -> str:
+        """The last lines of Kafka's log, for error messages."""
+        with asking(f"reading the log of {self._spec.name}"):
+            return self._kafka.logs(tail=_TAIL_LINES).decode(errors="replace")
+
+    def _send_kill(self, found: Mapping[str, Any]) -> tuple[int, str]:
+        pid = found["State"]["Pid"]
+        try:
+            acted_ns = pids.send(pid, signal.SIGKILL, container_id=found["Id"], created=found["Created"])
+        except pids.NotOurs as why:
+            if not send_signal(self._kafka, "SIGKILL"):
+                raise FaultFailed(f"{self._spec.name}: Kafka had ended before it could be killed") from why
+            return time.monotonic_ns(), f"engine API ({why})"
+        return acted_ns, f"pidfd_send_signal to pid {pid}"
+
+
+def host_port(engine: Engine, host: Container, port: int) -> int:
+    """The port of the engine's machine at which it published `port` of a host container. Raises EnvironmentFailure."""
+    published = inspect(engine, host)["NetworkSettings"]["Ports"].get(f"{port}/tcp") or []
+    if not published:
+        raise EnvironmentFailure(f"the Docker engine published no port for {port}/tcp of {host.name}")
+    return int(published[0]["HostPort"])

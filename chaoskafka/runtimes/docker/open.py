@@ -1,0 +1,239 @@
+"""Opens a cluster on Docker: ClusterSpec, run id and images in, a running Cluster out; leaving removes all of it.
+
+Order: lock the run; look (engine, images, memory); then network, disks, every host container, and only then Kafka, so
+that each name resolves and each published port is known before any broker is configured. The removal of each thing is
+registered, by name, before the thing is created.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from docker.models.containers import Container
+
+from chaoskafka.clock import Clock, MonotonicClock
+from chaoskafka.cluster import config
+from chaoskafka.cluster.abilities import Address, ClientProcess, Cluster
+from chaoskafka.cluster.spec import CLIENTS_PORT, CONTROLLERS_PORT, HOST_PORT, ClusterSpec, NodeSpec
+from chaoskafka.cluster.versions import kafka_version
+from chaoskafka.runtimes.docker import containers, logs
+from chaoskafka.runtimes.docker.clients import Clients, pack_sources
+from chaoskafka.runtimes.docker.containers import Plan
+from chaoskafka.runtimes.docker.engine import Engine, asking, check_images, check_memory, connect
+from chaoskafka.runtimes.docker.labels import Part, labels, object_name
+from chaoskafka.runtimes.docker.network import create_network, create_volume, remove_network, remove_volume
+from chaoskafka.runtimes.docker.node import DockerNode, host_port
+from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.locks import run_lock
+
+HOST_MEMORY_MIB = 128  # of a host container: `sleep`, and the tools that are executed in it
+STOP_WITHIN_S = 60.0  # measured 3-5 s for a clean stop; Kafka's own budget for it is 5 minutes
+RESTART_WITHIN_S = 60.0  # for the engine to run Kafka's process again, not for Kafka to be ready
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Images:
+    """Names of the images that a cluster is made from."""
+
+    kafka: str
+    toolbox: str
+    client: str
+
+
+@contextmanager
+def open_cluster(
+    spec: ClusterSpec, *, run_id: str, images: Images, stop: threading.Event | None = None
+) -> Iterator[Cluster]:
+    """Start every node and yield the cluster once all processes run; whether Kafka is ready is another question.
+
+    Blocks. `stop` cuts the start short (Interrupted), never the removal. Raises UsageError for what cannot be started
+    as written, and EnvironmentFailure.
+    """
+    kafka_version(spec.kafka)
+    config.check_config(spec.config)
+    clock = MonotonicClock(stop)
+    with run_lock(run_id), connect() as engine, tempfile.TemporaryDirectory(prefix="chaoskafka-") as scratch:
+        check_images(engine, [images.kafka, images.toolbox, images.client])
+        members = spec.members
+        check_memory(engine, (spec.memory_mib + HOST_MEMORY_MIB) * len(members), f"a cluster of {len(members)} nodes")
+        with Removal() as removal:
+            builder = _Builder(engine=engine, spec=spec, run_id=run_id, images=images, clock=clock)
+            clients = Clients(
+                engine,
+                run_id=run_id,
+                image=images.client,
+                network=builder.network,
+                sources=pack_sources(Path(scratch)),
+            )
+            builder.register(removal)
+            removal.add("removing clients", clients.remove_all)
+            yield builder.build(clients)
+
+
+class DockerCluster:
+    """Cluster and CanHostClients on Docker."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        spec: ClusterSpec,
+        *,
+        nodes: Mapping[int, DockerNode],
+        published: Mapping[int, Address],
+        clients: Clients,
+        versions: Mapping[str, str],
+    ) -> None:
+        self._engine, self._spec, self._nodes = engine, spec, dict(nodes)
+        self._published, self._clients, self._versions = dict(published), clients, dict(versions)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        return self._spec
+
+    @property
+    def nodes(self) -> Mapping[int, DockerNode]:
+        return self._nodes
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self._versions
+
+    def host_addresses(self) -> Mapping[int, Address]:
+        """Each broker, as reached from the harness, through the engine's port proxy: no place for proofs."""
+        return self._published
+
+    def client_addresses(self) -> Mapping[int, Address]:
+        """Each broker, as reached from a client container."""
+        return {m.node_id: Address(m.name, CLIENTS_PORT) for m in self._spec.members if m.is_broker}
+
+    def controller_addresses(self) -> Mapping[int, Address]:
+        """Each controller, as reached from a client container."""
+        return {m.node_id: Address(m.name, CONTROLLERS_PORT) for m in self._spec.members if m.is_controller}
+
+    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+        """Start `argv` in a container of its own. Blocks until it was started. Raises EnvironmentFailure."""
+        return self._clients.launch(name, argv, env or {})
+
+    def restore(self) -> None:
+        """Start Kafka wherever it does not run. Tries every node; raises the first error, the others as notes."""
+        in_parallel("starting", lambda node: node.start(within_s=RESTART_WITHIN_S), list(self._nodes.values()))
+
+    def stop_kafka(self) -> tuple[int, ...]:
+        """SIGTERM to brokers, then to dedicated controllers, each kind at once, each with 60 s.
+
+        Returns the ids of nodes that did not end by themselves and were killed. Raises EnvironmentFailure.
+        """
+        killed = []
+        for kind in (True, False):
+            nodes = [node for node in self._nodes.values() if node.spec.is_broker is kind and node.state().running]
+            ends = in_parallel("stopping", lambda node: node.stop(within_s=STOP_WITHIN_S), nodes)
+            killed += [node.spec.node_id for node, end in zip(nodes, ends, strict=True) if end.exit_code == 137]
+        return tuple(killed)
+
+    def gather_logs(self, into: Path) -> None:
+        """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
+        logs.gather(list(self._nodes.values()), into)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Builder:
+    """Names, creates and registers the removal of everything that a cluster is made of."""
+
+    engine: Engine
+    spec: ClusterSpec
+    run_id: str
+    images: Images
+    clock: Clock
+
+    @property
+    def network(self) -> str:
+        return object_name(self.run_id, "net")
+
+    def register(self, removal: Removal) -> None:
+        """Last registered is removed first: Kafka, hosts, disks, network."""
+        nodes = [member.name for member in self.spec.members]
+        groups = (
+            ([self.network], remove_network),
+            ([self._name(node, Part.DATA) for node in nodes], remove_volume),
+            ([self._name(node, Part.HOST) for node in nodes], containers.remove),
+            ([self._name(node, Part.KAFKA) for node in nodes], containers.remove),
+        )
+        for names, act in groups:
+            step = partial(in_parallel, "removing", partial(act, self.engine), names)
+            removal.add(f"removing {', '.join(names)}", step)
+
+    def build(self, clients: Clients) -> DockerCluster:
+        create_network(self.engine, self.network, self.run_id)
+        members = self.spec.members
+        started = in_parallel("starting the host of", self._start_host, members)
+        hosts = dict(zip((member.node_id for member in members), started, strict=True))
+        published = {
+            broker: Address(self.engine.host, host_port(self.engine, hosts[broker], HOST_PORT))
+            for broker in self.spec.broker_ids
+        }
+
+        def start_kafka(member: NodeSpec) -> DockerNode:
+            return self._start_kafka(member, hosts[member.node_id], published.get(member.node_id))
+
+        nodes = in_parallel("starting Kafka on", start_kafka, members)
+        return DockerCluster(
+            self.engine,
+            self.spec,
+            nodes={node.spec.node_id: node for node in nodes},
+            published=published,
+            clients=clients,
+            versions=self._versions(),
+        )
+
+    def _start_host(self, member: NodeSpec) -> Container:
+        self._unless_stopped()
+        volume = self._name(member.name, Part.DATA)
+        create_volume(self.engine, volume, self.run_id, member.name)
+        # A remote engine's loopback is out of our reach, so there the port is published on every address.
+        on = "127.0.0.1" if self.engine.is_local else "0.0.0.0"  # noqa: S104
+        plan = Plan(
+            name=self._name(member.name, Part.HOST),
+            image=self.images.toolbox,
+            labels=labels(self.run_id, Part.HOST, member.name),
+            memory_mib=HOST_MEMORY_MIB,
+            command=["sleep", "infinity"],
+            network=self.network,
+            alias=member.name,
+            volumes={volume: config.DATA_MOUNT},
+            publish={HOST_PORT: on} if member.is_broker else {},
+        )
+        return containers.start(self.engine, plan)
+
+    def _start_kafka(self, member: NodeSpec, host: Container, address: Address | None) -> DockerNode:
+        self._unless_stopped()
+        cluster_id = config.cluster_id(self.run_id)
+        plan = Plan(
+            name=self._name(member.name, Part.KAFKA),
+            image=self.images.kafka,
+            labels=labels(self.run_id, Part.KAFKA, member.name),
+            memory_mib=self.spec.memory_mib,
+            environment=config.environment(self.spec, member, address, cluster_id=cluster_id),
+            joins=host.id,
+            volumes={self._name(member.name, Part.DATA): config.DATA_MOUNT},
+        )
+        return DockerNode(self.engine, member, host=host, kafka=containers.start(self.engine, plan))
+
+    def _versions(self) -> Mapping[str, str]:
+        found = {"engine": f"docker {self.engine.version}", "kafka": self.spec.kafka}
+        for part in ("kafka", "toolbox", "client"):
+            name = getattr(self.images, part)
+            with asking(f"inspecting the image {name}"):
+                found[f"image.{part}"] = f"{name} {self.engine.api.images.get(name).id}"
+        return found
+
+    def _name(self, node: str, part: Part) -> str:
+        return object_name(self.run_id, node, part.value)
+
+    def _unless_stopped(self) -> None:
+        self.clock.pause(0)
