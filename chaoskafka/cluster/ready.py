@@ -60,14 +60,14 @@ def formed(views: Sequence[BrokerView], spec: ClusterSpec, mark: int | None) -> 
 
 def recovered(views: Sequence[BrokerView], spec: ClusterSpec, mark: int | None) -> Readiness:
     """`formed`, and every partition of every topic, internal ones too, is led with full ISR, as all brokers agree."""
-    missing = [*_formed(views, spec, mark), *sights.disagreements(views), *_not_in_sync(views)]
+    missing = [*_formed(views, spec, mark), *(text for _, text in sights.disagreements(views)), *_not_in_sync(views)]
     return Readiness(missing=tuple(missing), views=tuple(views))
 
 
 def topics_ready(views: Sequence[BrokerView], topics: Mapping[str, TopicSpec]) -> Readiness:
     """Each topic is known to every broker with all its partitions, led, with full ISR of the asked size."""
     missing = [f"broker {v.broker} does not answer: {v.error}" for v in views if not v.reachable]
-    missing += [text for text in sights.disagreements(views) if any(f" {name}/" in text for name in topics)]
+    missing += [text for (topic, _), text in sights.disagreements(views) if topic in topics]
     current = sights.leadership(views)
     for name, spec in topics.items():
         for number in range(spec.partitions):

@@ -91,20 +91,20 @@ def high_watermark(views: Iterable[BrokerView]) -> int | None:
     return max(ends, default=None)
 
 
-def disagreements(views: Sequence[BrokerView]) -> list[str]:
-    """Where brokers that answered name another (leader, epoch) than the newest answer, one text for each."""
+def disagreements(views: Sequence[BrokerView]) -> list[tuple[Partition, str]]:
+    """Where brokers that answered name another (leader, epoch) than the newest answer: which partition, and how."""
     found = []
     current = leadership(views)
     for view in reachable(views):
         for partition, newest in current.items():
             seen = view.partitions.get(partition)
             if seen is None:
-                found.append(f"broker {view.broker} does not know {show(partition)}")
+                found.append((partition, f"broker {view.broker} does not know {show(partition)}"))
             elif (seen.leader, seen.leader_epoch) != (newest.leader, newest.leader_epoch):
-                found.append(
-                    f"broker {view.broker} says leader {seen.leader} in epoch {seen.leader_epoch} of {show(partition)},"
-                    f" others {newest.leader} in epoch {newest.leader_epoch}"
+                said = (
+                    f"{show(partition)}: broker {view.broker} says leader {seen.leader} in epoch {seen.leader_epoch},"
                 )
+                found.append((partition, f"{said} others {newest.leader} in epoch {newest.leader_epoch}"))
     return found
 
 

@@ -36,6 +36,10 @@ class Connection:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Harmless when it is closed already."""
         self._sock.close()
 
     def negotiate(self) -> ApiVersions:
