@@ -2,16 +2,19 @@
 
 A tape is a directory: `tape.json` (TapeHeader) and segments `0000.tape`, `0001.tape`, … of fixed-width little-endian
 records, each segment SEGMENT_BYTES long and allocated before use (a full disk under a mapping would kill the worker).
-A record whose kind byte is 0 was never begun: the tape ends there. A record is begun before the client call and
-completed in place; its outcome byte is stored last and on its own, so a worker killed at any instant leaves a truthful
-tape: what was never completed is indeterminate.
+A record whose kind byte is 0 was never begun: the tape ends there. A record is begun before the client call, its kind
+byte stored last and on its own, and completed in place, its outcome byte stored last and on its own, so a worker killed
+at any instant leaves a truthful tape: what was never completed is indeterminate. A writer that closes its tape first
+says in the header how many records it holds, then cuts the last segment behind the last record; without that number
+every segment has its full length, and a shorter one is damage.
 
 Fields by kind (unused ones are 0; instants are CLOCK_MONOTONIC ns):
 
 SEND         topic, partition: where to; sequence: within (worker, incarnation, topic, partition), dense from 0;
              begin_ns: before produce(); end_ns: delivery callback; offset: acknowledged one, -1 none;
              a: client's own latency in ns, -1 none; b: payload bytes; code: error code; outcome
-POLL         sequence: ordinal; begin_ns, end_ns: around poll; offset: number of records; code
+POLL         sequence: ordinal; begin_ns, end_ns: around poll; offset: number of records; code; outcome ACKNOWLEDGED or
+             INDETERMINATE (an error came instead of records)
 READ         topic, partition, offset, code: the record's place and its PayloadState; sequence: the poll's ordinal;
              end_ns: after the poll; b: leader epoch, -1 none; which message it carried: (*)
 ASSIGNMENT   topic, partition; sequence: ordinal; end_ns: callback; b: Change
@@ -39,7 +42,10 @@ FORMAT = 1
 RECORD = struct.Struct("<BBHiiHHqqqqqqqq")
 RECORD_BYTES = RECORD.size
 SEGMENT_BYTES = 64 * 1024 * 1024  # holds 838,860 records; the rest of the last slot stays empty
-OUTCOME_AT = 1  # byte position of the outcome within a record
+KIND_AT = 0  # byte positions within a record
+OUTCOME_AT = 1
+CODE_AT = 8
+COMPLETION_AT = 32  # end_ns, offset and a lie side by side: what a completion stores before the outcome
 FIELDS = (
     "kind", "outcome", "topic", "partition", "code", "peer", "peer_incarnation",
     "sequence", "begin_ns", "end_ns", "offset", "a", "b", "txn", "peer_place",
@@ -97,9 +103,14 @@ class TapeHeader:
     topics: tuple[str, ...]
     clock: str  # chaoskafka.clock.clock_id(): instants on different clocks are never compared
     segment_bytes: int = SEGMENT_BYTES
+    records: int | None = None  # how many the tape holds; None until the writer closed it
 
     def save(self, directory: Path) -> None:
-        (directory / "tape.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
+        """Write atomically, so that a killed worker leaves the old header or the new one."""
+        path = directory / "tape.json"
+        partial = path.with_suffix(".json.partial")
+        partial.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        partial.replace(path)
 
     @classmethod
     def load(cls, directory: Path) -> TapeHeader:

@@ -1,0 +1,150 @@
+"""The producer's loop: an open-loop schedule, each message on the tape before it is handed to the client.
+
+In: arguments, a client, a tape. Out: the tape, status lines, the counts of the closing report.
+"""
+
+from __future__ import annotations
+
+import time
+
+from chaoskafka.clock import NS_PER_MS, NS_PER_S, Deadline
+from chaoskafka.history.identity import Identity, encode, run_number
+from chaoskafka.history.tape import Kind, Outcome
+from chaoskafka.history.tape_writer import TapeWriter
+from chaoskafka.workloads.worker.arguments import WorkerArguments
+from chaoskafka.workloads.worker.client import ClientError, ProducerClient, Refused
+from chaoskafka.workloads.worker.lag import Lag
+from chaoskafka.workloads.worker.report import ClosingReport, StatusLine
+from chaoskafka.workloads.worker.stopping import Stop
+
+TICK_S = 0.002  # how often deliveries are served: the resolution of every acknowledgement's instant
+BURST_MAX = 200  # messages sent in one go when late, before deliveries are served again
+
+
+class ProduceLoop:
+    """One producer worker, and its client's listener. All of it runs on one thread."""
+
+    def __init__(self, arguments: WorkerArguments, tape: TapeWriter, report: ClosingReport) -> None:
+        self._arguments, self._tape, self._report = arguments, tape, report
+        self._run, self._topic = run_number(arguments.run_id), arguments.topic_index
+        self._next_sequence = [0] * arguments.partitions
+        self._acked = [0] * arguments.partitions
+        self._last_ack_ns: list[int | None] = [None] * arguments.partitions
+        # With acks=0 a success says only that the bytes went into a socket.
+        self._on_success = Outcome.INDETERMINATE if arguments.acks == "0" else Outcome.ACKNOWLEDGED
+        self._errors = 0
+        self._failures = 0
+        self._failed = False
+        self._lag, self._lag_shown_ns = Lag(), 0
+        self._status = StatusLine()
+
+    def run(self, client: ProducerClient, stop: Stop) -> bool:
+        """Send until asked to stop, or until the client fails fatally; then wait for what is outstanding. Blocks.
+
+        True when every message had its last word within `drain_s`.
+        """
+        self._produce(client, stop)
+        deadline = Deadline.after(self._arguments.drain_s)
+        while self._tape.unfinished and deadline.left_s() > 0:
+            client.poll()
+            self._show("draining")
+            stop.pause(TICK_S)
+        return self._tape.unfinished == 0
+
+    def settle(self) -> None:
+        """Bring the report up to now."""
+        self._report.lag_max_ms, self._report.lag_p99_ms = self._lag.max_ms, self._lag.p99_ms
+        # What the tape still waits for was counted by no callback: it is neither acknowledged nor refused.
+        self._report.indeterminate = self._errors + self._tape.unfinished
+
+    @property
+    def failed(self) -> bool:
+        """The client failed fatally."""
+        return self._failed
+
+    def show_closed(self) -> None:
+        """The last status line."""
+        self._show("closed", at_once=True)
+
+    def delivered(self, slot: int, partition: int, code: int, offset: int, latency_ns: int) -> None:
+        now_ns = time.monotonic_ns()
+        outcome = Outcome.INDETERMINATE if code else self._on_success
+        self._tape.complete(slot, outcome, end_ns=now_ns, offset=offset, a=latency_ns, code=code)
+        if outcome is Outcome.ACKNOWLEDGED:
+            self._report.acknowledged += 1
+            self._acked[partition] += 1
+            self._last_ack_ns[partition] = now_ns
+        else:
+            self._errors += 1
+
+    def failed_with(self, error: ClientError) -> None:
+        now_ns = time.monotonic_ns()
+        self._tape.begin(Kind.ERROR, sequence=self._failures, end_ns=now_ns, b=int(error.fatal), code=error.code)
+        self._failures += 1
+        self._report.note(error)
+        self._failed = self._failed or error.fatal
+
+    def _produce(self, client: ProducerClient, stop: Stop) -> None:
+        """Message k is due k / rate after the start, whatever became of the messages before it."""
+        interval_ns = NS_PER_S / self._arguments.rate_per_s
+        limit = Deadline.after(self._arguments.limit_s)
+        started_ns, number = time.monotonic_ns(), 0
+        while not self._failed and limit.left_s() > 0:
+            now_ns, burst = time.monotonic_ns(), 0
+            due_ns = started_ns + int(number * interval_ns)
+            while due_ns <= now_ns and burst < BURST_MAX:
+                self._send(client, number % self._arguments.partitions, due_ns)
+                number, burst = number + 1, burst + 1
+                due_ns = started_ns + int(number * interval_ns)
+            client.poll()
+            self._show("running")
+            if stop.pause(min(TICK_S, (due_ns - time.monotonic_ns()) / NS_PER_S)):
+                return
+
+    def _send(self, client: ProducerClient, partition: int, due_ns: int) -> None:
+        sequence, arguments = self._next_sequence[partition], self._arguments
+        identity = Identity(arguments.worker, arguments.incarnation, self._topic, partition, sequence)
+        payload = encode(self._run, identity, arguments.message_bytes)
+        invoked_ns = time.monotonic_ns()
+        slot = self._tape.begin(
+            Kind.SEND,
+            topic=self._topic,
+            partition=partition,
+            sequence=sequence,
+            begin_ns=invoked_ns,
+            b=arguments.message_bytes,
+            txn=-1,
+        )
+        self._next_sequence[partition] = sequence + 1
+        self._report.offered += 1
+        try:
+            client.send(partition, payload, slot)
+        except Refused as refused:
+            self._tape.complete(slot, Outcome.REJECTED, end_ns=time.monotonic_ns(), code=refused.code)
+            self._report.refused += 1
+        else:
+            self._report.accepted += 1
+        lag_ns = invoked_ns - due_ns
+        self._lag.add(lag_ns)
+        self._lag_shown_ns = max(self._lag_shown_ns, lag_ns)
+
+    def _show(self, state: str, *, at_once: bool = False) -> None:
+        now_ns = time.monotonic_ns()
+        if not (at_once or self._status.is_due(now_ns)):
+            return
+        report, topic = self._report, self._arguments.topic
+        self._status.show(
+            now_ns,
+            {
+                "state": state,
+                "offered": report.offered,
+                "acknowledged": report.acknowledged,
+                "indeterminate": self._errors,
+                "refused": report.refused,
+                "outstanding": self._tape.unfinished,
+                "lag_ms": round(self._lag_shown_ns / NS_PER_MS, 3),
+                "acked_per_partition": {f"{topic}/{p}": count for p, count in enumerate(self._acked)},
+                "last_ack_ns": {f"{topic}/{p}": at_ns for p, at_ns in enumerate(self._last_ack_ns)},
+            },
+        )
+        self._lag_shown_ns = 0
