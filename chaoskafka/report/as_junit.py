@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -20,15 +21,32 @@ from chaoskafka.verdict import Answer
 _NOT_XML = re.compile(r"[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
-def as_junit(results: Sequence[tuple[Result, Path]]) -> str:
-    """One document for all runs of a command."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """A run that came to no result: the environment failed it, or it was interrupted."""
+
+    name: str  # of the scenario, or the directory
+    problem: str
+
+
+def as_junit(results: Sequence[tuple[Result, Path]], unjudged: Sequence[Unjudged] = ()) -> str:
+    """One document for all runs of a command; a run without a result is an error in it, not a gap."""
     root = ET.Element("testsuites", name="chaoskafka")
     for result, run_dir in results:
         root.append(_suite(result, run_dir))
+    root.extend(_unjudged(run) for run in unjudged)
     for count in ("tests", "failures", "errors"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=False, short_empty_elements=True) + "\n"
+
+
+def _unjudged(run: Unjudged) -> ET.Element:
+    name, headline = _clean(run.name), _clean(run.problem.partition("\n")[0])
+    suite = ET.Element("testsuite", name=name, tests="1", failures="0", errors="1", skipped="0")
+    case = ET.SubElement(suite, "testcase", classname=name, name="run", time="0")
+    ET.SubElement(case, "error", type="unjudged", message=headline).text = _clean(run.problem)
+    return suite
 
 
 def _suite(result: Result, run_dir: Path) -> ET.Element:

@@ -73,7 +73,7 @@ def wanted(kind: Any) -> str:
     """What a type accepts, in words."""
     origin: Any = get_origin(kind)
     if origin is Literal:
-        return "one of " + ", ".join(map(str, get_args(kind)))
+        return "one of " + ", ".join(dict.fromkeys(map(str, get_args(kind))))
     if origin in (Union, UnionType):
         return " or ".join(wanted(arm) for arm in get_args(kind) if arm is not NoneType)
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -111,7 +111,7 @@ def _choice(kind: Any) -> Callable[[Any, Any], Any]:
         for known, chosen in allowed.items():
             if type(known) is type(value) and known == value:
                 return chosen
-        raise Mismatch(f"{shown(value)} is not allowed{did_you_mean(str(value), map(str, allowed))}")
+        raise Mismatch(f"{shown(value)} is not allowed{did_you_mean(str(value), {str(one) for one in allowed})}")
 
     return structure
 

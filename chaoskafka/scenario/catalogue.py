@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
@@ -34,7 +35,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One word of the catalogue. `summary` is the first line of its class's docstring; "" for entry points."""
+    """One word of the catalogue. `summary` is the first sentence of its class's docstring; "" for entry points."""
 
     kind: Kind
     word: str
@@ -100,7 +101,7 @@ def _own(kind: Kind, path: Path) -> Member | None:
     class_name = class_name_of(path.stem)
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and node.name == class_name:
-            summary = (ast.get_docstring(node) or "").partition("\n")[0]
+            summary = re.split(r"(?<=\.)\s|\n\n", ast.get_docstring(node) or "")[0].replace("\n", " ")
             module = f"chaoskafka.{kind}.{path.stem}"
             return Member(kind=kind, word=path.stem, module=module, class_name=class_name, summary=summary)
     return None

@@ -39,13 +39,13 @@ def checks_of(expect: Sequence[Mapping[str, Any]]) -> tuple[Named[Check], ...]:
     Raises HistoryError for a check that this version does not know, or with parameters that it does not take: leaving
     it out would turn a question that was asked into silence.
     """
-    checks = []
+    checks: list[Named[Check]] = []
     for item in expect:
         if not isinstance(item, Mapping) or len(item) != 1:
             raise HistoryError(f"run.json: expect: not one check with its parameters: {item!r}")
         word, parameters = next(iter(item.items()))
         try:
-            checks.append(Named[Check](word=word, value=bind(find(Kind.CHECK, word), parameters)))
+            checks.append(Named(word=word, value=bind(find(Kind.CHECK, word), parameters)))
         except (UnknownWord, BindError) as wrong:
             raise HistoryError(f"run.json: expect: {word}: {wrong}") from wrong
     return tuple(checks)

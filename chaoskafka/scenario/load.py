@@ -84,6 +84,7 @@ class _Reading:
                 self.add((key,), f"unknown key {key!r}{did_you_mean(key, KEYS)}")
         if not NAME.match(name):
             self.add((), f"the file's name {name!r} names the run's directory: {NAME_RULE}")
+        title = self._bound(("title",), str | None)
         seed, timeout_s = self._bound(("seed",), int | None), self._bound(("timeout_s",), float | None)
         cluster = self._bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
         topics, workloads = self._topics(top.get("topics")), self._workloads(top)
@@ -93,7 +94,7 @@ class _Reading:
         return Scenario(
             name=name,
             file=file,
-            title=self._title(top, name),
+            title=title or name,
             question=self._tree.question,
             cluster=cluster,
             topics=topics,
@@ -103,9 +104,6 @@ class _Reading:
             seed=seed,
             timeout_s=timeout_s,
         )
-
-    def _title(self, top: Mapping[str, Any], name: str) -> str:
-        return str(top.get("title") or name)
 
     def _topics(self, written: Any) -> dict[str, TopicSpec]:
         if not isinstance(written, Mapping) or not written:
@@ -142,7 +140,7 @@ class _Reading:
             # Without a consumer nothing is delivered, and the check for it could never be anything but unknown.
             reads = any(getattr(item.value, "group", None) for item in workloads)
             words = [word for word in DEFAULT_EXPECT if reads or word != "all_delivered"]
-            return tuple(Named[Check](word=word, value=find(Kind.CHECK, word)()) for word in words)
+            return tuple(Named(word=word, value=find(Kind.CHECK, word)()) for word in words)
         items = self._list(top["expect"], ("expect",))
         found = [self._named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
         return tuple(item for item in found if item is not None and item.word != ALWAYS_ON)

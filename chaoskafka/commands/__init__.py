@@ -1,0 +1,34 @@
+"""The commands, one module each, with a `main` that returns the exit code.
+
+The command line imports a command's module only when it is called: `--help` and `validate` need no table library, no
+client and no engine. This module holds what the command line hands over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """`chaoskafka run`, as asked for."""
+
+    scenarios: tuple[str, ...]  # paths or names
+    seed: int | None  # None: the scenario's own, else a random one
+    repeat: int
+    keep: bool
+    out: Path
+    settings: tuple[str, ...]  # PATH=VALUE
+    timeout_s: float | None  # None: the scenario's own
+    junit: Path | None
+    json: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRequest:
+    """`chaoskafka check`, as asked for."""
+
+    run_dirs: tuple[Path, ...]
+    junit: Path | None
+    json: Path | None

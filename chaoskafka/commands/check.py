@@ -1,0 +1,42 @@
+"""`chaoskafka check DIR…`: judge stored runs again, from their directories alone, anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from chaoskafka.commands import CheckRequest
+from chaoskafka.commands.output import EXIT_OF, Judged, complain, explain, gravest, show_result, write_reports
+from chaoskafka.errors import ExitCode, HistoryError
+from chaoskafka.history.read import open_history
+from chaoskafka.judge import judged
+from chaoskafka.report.as_junit import Unjudged
+from chaoskafka.report.result import Result
+
+
+def main(request: CheckRequest) -> ExitCode:
+    """Blocks while tables are read. A directory that is no run is explained, and the others are judged."""
+    codes: list[ExitCode] = []
+    done: list[Judged] = []
+    refused: list[Unjudged] = []
+    for run_dir in request.run_dirs:
+        try:
+            result = _judge(run_dir.resolve())
+        except HistoryError as foreign:
+            explain(foreign)
+            codes.append(foreign.exit_code)
+            refused.append(Unjudged(name=str(run_dir), problem=str(foreign)))
+            continue
+        show_result(result, run_dir)
+        codes.append(EXIT_OF[result.answer])
+        done.append((result, run_dir))
+    write_reports(done, refused, junit=request.junit, json_lines=request.json)
+    return gravest(codes)
+
+
+def _judge(run_dir: Path) -> Result:
+    result = judged(open_history(run_dir))
+    try:
+        result.save(run_dir)
+    except OSError as refused:  # a stored run may be read-only; the answer is on the screen all the same
+        complain(f"chaoskafka: {run_dir}: result.json not written: {refused.strerror}")
+    return result

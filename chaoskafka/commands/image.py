@@ -1,0 +1,27 @@
+"""`chaoskafka image build|list`: the images that clusters start from."""
+
+from __future__ import annotations
+
+from chaoskafka.commands.output import complain, say
+from chaoskafka.errors import ExitCode
+from chaoskafka.images import ImageSet, build, ensure, listed
+from chaoskafka.images.recipe import Kind
+
+_MIB = 1024 * 1024
+
+
+def build_images(kafka: str, *, again: bool) -> ExitCode:
+    """Blocks for minutes when anything must be built. Raises EnvironmentFailure, CommandFailed."""
+    if again:
+        build(tuple(Kind), kafka_version=kafka, report=complain, again=True)
+    images: ImageSet = ensure(kafka, report=complain)
+    for name in (images.kafka, images.toolbox, images.client):
+        say(name)
+    return ExitCode.PASS
+
+
+def list_images() -> ExitCode:
+    """Asks the engine. Raises EnvironmentFailure."""
+    for name, image_id, size_bytes in listed():
+        say(f"{name:40} {image_id:20} {size_bytes / _MIB:7.0f} MiB")
+    return ExitCode.PASS

@@ -1,0 +1,78 @@
+"""How commands write: results to stdout and files, errors to stderr, the gravest of several exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from chaoskafka.errors import GRAVEST_FIRST, ChaosKafkaError, ExitCode, UsageError
+from chaoskafka.report.as_junit import Unjudged, as_junit
+from chaoskafka.report.as_text import as_text
+from chaoskafka.report.result import Result, to_plain
+from chaoskafka.verdict import Answer
+
+WIDTH_MIN, WIDTH_MAX, WIDTH_PLAIN = 80, 140, 120  # a table is unreadable below, and a line above
+
+Judged = tuple[Result, Path]
+
+EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
+
+
+def gravest(codes: Iterable[ExitCode]) -> ExitCode:
+    """The exit code of several runs together; PASS of none."""
+    seen = set(codes)
+    return next((code for code in GRAVEST_FIRST if code in seen), ExitCode.PASS)
+
+
+def say(text: str) -> None:
+    """To stdout: what the command was called for."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.flush()
+
+
+def complain(text: str) -> None:
+    """To stderr."""
+    sys.stderr.write(text.rstrip("\n") + "\n")
+    sys.stderr.flush()
+
+
+def explain(error: BaseException) -> None:
+    """One clear message for an error raised on purpose; a traceback for a bug of ours."""
+    if isinstance(error, ChaosKafkaError) and error.exit_code is not ExitCode.INTERNAL:
+        notes: Sequence[str] = getattr(error, "__notes__", ())
+        complain("\n".join([f"chaoskafka: {error}", *(f"chaoskafka: {note}" for note in notes)]))
+    else:
+        complain("".join(traceback.format_exception(error)))
+        complain("chaoskafka: this is a bug of chaoskafka, not of the cluster under test")
+
+
+def show_result(result: Result, run_dir: Path) -> None:
+    """The text report, as wide as the terminal allows."""
+    terminal = sys.stdout.isatty()
+    columns = shutil.get_terminal_size((WIDTH_PLAIN, 24)).columns if terminal else WIDTH_PLAIN
+    say(as_text(result, run_dir, width=min(max(columns, WIDTH_MIN), WIDTH_MAX), colour=terminal))
+
+
+def write_reports(
+    judged: Sequence[Judged], unjudged: Sequence[Unjudged] = (), *, junit: Path | None, json_lines: Path | None
+) -> None:
+    """JUnit for CI systems, and one `result.json` per line for scripts.
+
+    Raises UsageError when a file cannot be written.
+    """
+    if junit is not None:
+        _write(junit, as_junit(judged, unjudged))
+    if json_lines is not None:
+        _write(json_lines, "".join(json.dumps(to_plain(result), allow_nan=False) + "\n" for result, _ in judged))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as refused:
+        raise UsageError(f"{path}: cannot be written: {refused.strerror}") from refused

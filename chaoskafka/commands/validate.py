@@ -1,0 +1,28 @@
+"""`chaoskafka validate FILE…`: load scenarios as a run would, and start nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaoskafka.commands.output import explain, gravest, say
+from chaoskafka.errors import ExitCode, UsageError
+from chaoskafka.scenario.find import find_scenario
+from chaoskafka.scenario.load import load_scenario
+
+
+def main(scenarios: Sequence[str], settings: Sequence[str]) -> ExitCode:
+    """Does not block. Every wrong file is explained, not only the first."""
+    codes = [_validate(name, settings) for name in scenarios]
+    return gravest(codes)
+
+
+def _validate(name: str, settings: Sequence[str]) -> ExitCode:
+    try:
+        path = find_scenario(name)
+        scenario = load_scenario(path, settings=settings)
+    except UsageError as wrong:
+        explain(wrong)
+        return wrong.exit_code
+    faults = ", ".join(step.word for step in scenario.plan)
+    say(f"{path}: ok: {scenario.title}: {faults}; judged by {', '.join(item.word for item in scenario.expect)}")
+    return ExitCode.PASS

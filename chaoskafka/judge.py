@@ -1,0 +1,156 @@
+"""Judge a run directory: the checks that it was to be judged by, the failover times, and the answer.
+
+In: a run directory, and nothing else: no cluster, no client, no engine, no earlier result. Out: a `Result`, the same
+for the same directory on every machine, which is also written there as `result.json`.
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chaoskafka import __version__
+from chaoskafka.checks import Check
+from chaoskafka.history.events import Event
+from chaoskafka.history.read import History, open_history
+from chaoskafka.report.result import CheckResult, Result
+from chaoskafka.scenario.bind import plain
+from chaoskafka.scenario.catalogue import Kind, find
+from chaoskafka.scenario.facts import checks_of
+from chaoskafka.scenario.model import ALWAYS_ON, Named
+from chaoskafka.timing.failover import failover
+from chaoskafka.timing.times import FaultTimes
+from chaoskafka.verdict import EVIDENCE_MAX, Answer, Verdict
+
+TROUBLES_MAX = 50  # a run that reports more has one cause; the first ones name it
+TEXT_MAX = 4000  # characters of one piece of evidence: a traceback fits, a dumped table does not
+AUDIT_PHASE = 11  # what comes after the audit (stopping, gathering, removing) cannot change an answer
+JUDGE_PHASE = 14  # from here on events are about the judging, which may happen again and must not change the result
+
+
+def judge(run_dir: Path) -> Result:
+    """Judge and write `result.json`. Blocks for seconds on a long run; touches nothing outside `run_dir`.
+
+    Raises HistoryError when `run_dir` is no run directory of this format, OSError when the result cannot be written.
+    """
+    result = judged(open_history(run_dir))
+    result.save(run_dir)
+    return result
+
+
+def judged(history: History) -> Result:
+    """The result of a history; writes nothing. Raises HistoryError when its `expect` cannot be read."""
+    header = history.header
+    asked = [item for item in checks_of(header.expect) if item.word != ALWAYS_ON]
+    asked.append(Named(word=ALWAYS_ON, value=find(Kind.CHECK, ALWAYS_ON)()))
+    checks = [_ask(item, history) for item in asked]
+    checks += [_as_result("completed", {}, verdict) for verdict in _completion(history)]
+    faults, trouble = _times(history)
+    times_ns = [event.at_ns for event in _of_the_run(history)]
+    return Result(
+        judged_by=__version__,
+        run_id=header.run_id,
+        scenario=header.scenario_name,
+        title=str(header.scenario.get("title") or header.scenario_name),
+        question=str(header.scenario.get("question") or ""),
+        seed=header.seed,
+        replay=header.replay,
+        started_at=next((str(event.fields["at"]) for event in history.events if "at" in event.fields), None),
+        duration_s=(max(times_ns) - min(times_ns)) / 1e9 if times_ns else None,
+        runtime=header.runtime,
+        clients=header.clients,
+        versions=header.versions,
+        answer=Answer.worst(check.answer for check in checks),
+        checks=tuple(checks),
+        faults=faults,
+        troubles=tuple([*_troubles(history), *trouble][:TROUBLES_MAX]),
+    )
+
+
+def _ask(item: Named[Check], history: History) -> CheckResult:
+    try:
+        verdict = item.value.check(history)
+    except Exception as crash:  # noqa: BLE001 - the crash becomes the evidence of an unknown
+        told = {"traceback": traceback.format_exc()[-TEXT_MAX:]}
+        verdict = Verdict.unknown(f"the check crashed: {type(crash).__name__}: {crash}", evidence=[told])
+    return _as_result(item.word, plain(item.value), verdict)
+
+
+def _as_result(word: str, parameters: Mapping[str, Any], verdict: Verdict) -> CheckResult:
+    return CheckResult(
+        word=word,
+        parameters=parameters,
+        answer=verdict.answer,
+        summary=verdict.summary,
+        counted=int(verdict.counted),
+        found=int(verdict.found),
+        evidence=tuple(
+            {str(key): _as_json(value) for key, value in row.items()} for row in verdict.evidence[:EVIDENCE_MAX]
+        ),
+    )
+
+
+def _as_json(value: object) -> Any:
+    """What JSON can hold is kept; the rest (a timestamp, an infinity) is kept as text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return value[:TEXT_MAX]
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(below) for key, below in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_as_json(below) for below in value]
+    return str(value)[:TEXT_MAX]
+
+
+def _of_the_run(history: History) -> Iterator[Event]:
+    for event in history.events:
+        if event.event == "phase" and event.fields.get("number", 0) >= JUDGE_PHASE:
+            return
+        yield event
+
+
+def _completion(history: History) -> Iterator[Verdict]:
+    """Nothing for a history without numbered phases; else whether all of them up to the audit came to their end."""
+    phases = [event.fields for event in history.events if event.event == "phase"]
+    phases = [fields for fields in phases if fields.get("number", JUDGE_PHASE) <= AUDIT_PHASE]
+    begun = {fields["number"]: str(fields.get("name")) for fields in phases if fields.get("state") == "begin"}
+    ended = {fields["number"]: fields.get("error") for fields in phases if fields.get("state") == "end"}
+    if not begun:
+        return
+    broken = [
+        {"phase": number, "name": name, "error": ended.get(number) or "it never ended"}
+        for number, name in sorted(begun.items())
+        if number not in ended or ended[number]
+    ]
+    if AUDIT_PHASE not in begun:
+        broken.append({"phase": AUDIT_PHASE, "name": "audit", "error": "the run never got so far"})
+    if broken:
+        first = broken[0]
+        summary = f"phase {first['phase']} ({first['name']}): {first['error']}"
+        yield Verdict.unknown(summary, counted=len(begun), evidence=broken)
+    else:
+        yield Verdict.passed("every phase up to the audit came to its end", counted=len(begun))
+
+
+def _times(history: History) -> tuple[tuple[FaultTimes, ...], list[str]]:
+    try:
+        return tuple(failover(history)), []
+    except Exception as crash:  # noqa: BLE001 - times are a report; what is judged by them is asked of its own check
+        where = traceback.format_exc(limit=-3)[-TEXT_MAX:]
+        return (), [f"no failover times: {type(crash).__name__}: {crash}\n{where}"]
+
+
+def _troubles(history: History) -> Iterator[str]:
+    for event in _of_the_run(history):
+        if event.event == "error":
+            where, kind, text = (str(event.fields.get(key, "?")) for key in ("where", "type", "text"))
+            yield f"{where}: {kind}: {text}"[:TEXT_MAX]
+    for window in history.faults:
+        if window.failure:
+            yield f"fault {window.index} ({window.word}): {window.failure}"[:TEXT_MAX]
