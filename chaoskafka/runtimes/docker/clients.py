@@ -32,7 +32,7 @@ from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 DIRECTORY = "/var/lib/chaoskafka"
 MEMORY_MIB = 1024  # librdkafka alone may queue hundreds of MiB for a silent leader; a leak must not take the machine
 
-_SOURCES = "/opt/chaoskafka"
+_SOURCES = "/opt/chaoskafka"  # on the PYTHONPATH of the client image
 _LEFT_OUT = ("runtimes", "images", "__pycache__", "*.pyc")
 _LINE_MAX_BYTES = 1 << 20  # a status line is some hundred bytes; anything longer is not one
 _JOIN_WITHIN_S = 10.0
@@ -76,7 +76,7 @@ class Clients:
     def _plan(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> Plan:
         # The process is PID 1, so SIGTERM reaches it directly; without a handler it would be ignored.
         command = ["python3", *argv[1:]] if argv[0] == "python" else list(argv)
-        ours = {"CHAOSKAFKA_DIR": DIRECTORY, "PYTHONPATH": _SOURCES, "PYTHONUNBUFFERED": "1"}
+        ours = {"CHAOSKAFKA_DIR": DIRECTORY, "PYTHONUNBUFFERED": "1"}
         return Plan(
             name=object_name(self._run_id, "client", name),
             image=self._image,
