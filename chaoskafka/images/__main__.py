@@ -1,0 +1,70 @@
+"""`python -m chaoskafka.images build [VERSION] | list | lock VERSION …`: the images alone.
+
+`lock` is for maintainers: it resolves a Kafka release and writes the lock file that builds are held against.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from chaoskafka.errors import ChaosKafkaError
+from chaoskafka.images.build import ensure, listed
+from chaoskafka.images.commands import sha256_of
+from chaoskafka.images.kafka import fetch_jars
+from chaoskafka.images.recipe import lock_file
+
+NEWEST = "4.2.0"
+
+
+def main() -> int:
+    """Returns the exit code; errors raised on purpose are printed, not thrown."""
+    parser = argparse.ArgumentParser(prog="python -m chaoskafka.images", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("build").add_argument("version", nargs="?", default=NEWEST)
+    commands.add_parser("list")
+    lock = commands.add_parser("lock")
+    lock.add_argument("version")
+    lock.add_argument("--log4j", required=True)
+    lock.add_argument("--jackson", required=True)
+    given = parser.parse_args()
+    try:
+        if given.command == "build":
+            ensure(given.version, report=_say)
+        elif given.command == "list":
+            for name, image, size_bytes in listed():
+                _say(f"{name:32} {image:20} {size_bytes / 1e6:6.0f} MB")
+        else:
+            write_lock(given.version, given.log4j, given.jackson)
+    except ChaosKafkaError as error:
+        sys.stderr.write(f"{error}\n")
+        return int(error.exit_code)
+    return 0
+
+
+def write_lock(kafka: str, log4j: str, jackson: str) -> None:
+    """Resolve a release as it is now and write its lock file. Blocks. Raises CommandFailed if Maven fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        jars = {jar.name: sha256_of(jar) for jar in fetch_jars(kafka, log4j, jackson, into=Path(directory))}
+    package = "org.apache.kafka.tools" if tuple(map(int, kafka.split("."))) >= (4, 3) else "kafka.tools"
+    lines = [
+        f'kafka = "{kafka}"',
+        f'log4j = "{log4j}"',
+        f'jackson = "{jackson}"',
+        f'dump_log_class = "{package}.DumpLogSegments"',
+        "",
+        "[jars]",
+        *(f'"{name}" = "{digest}"' for name, digest in sorted(jars.items())),
+    ]
+    lock_file(kafka).write_text("\n".join(lines) + "\n")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Builds what is missing or out of date, and nothing else.
+
+In: recipes and an engine. Out: current images under fixed names. A second call only asks the engine three questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import docker
+
+from chaoskafka.images import engine
+from chaoskafka.images.base import build_base
+from chaoskafka.images.cache import build_lock
+from chaoskafka.images.client import build_client
+from chaoskafka.images.kafka import build_kafka
+from chaoskafka.images.layers import build_image
+from chaoskafka.images.recipe import KIND_LABEL, ImageSet, Kind, Recipe, recipe_of
+
+Report = Callable[[str], None]
+
+
+def ensure(kafka_version: str, report: Report = lambda _: None, client: docker.DockerClient | None = None) -> ImageSet:
+    """The images for a cluster of this Kafka release, built first if they are missing or their recipe has changed.
+
+    Blocks: milliseconds if all are current, about two minutes if none is. `report` gets a line for each image that is
+    built. Raises EnvironmentFailure (no engine, unknown release, something missing) and CommandFailed.
+    """
+    kinds = (Kind.KAFKA, Kind.TOOLBOX, Kind.CLIENT)
+    recipes = build(kinds, kafka_version=kafka_version, report=report, client=client)
+    return ImageSet(**{recipe.kind.value: recipe.name for recipe in recipes})
+
+
+def build(
+    kinds: tuple[Kind, ...],
+    *,
+    kafka_version: str,
+    report: Report = lambda _: None,
+    again: bool = False,
+    client: docker.DockerClient | None = None,
+) -> tuple[Recipe, ...]:
+    """Build those of `kinds` that are not current, or all of them `again`. Blocks. Raises as `ensure` does."""
+    client = client or engine.open_engine()
+    recipes = tuple(recipe_of(kind, kafka_version) for kind in kinds)
+    if not again and all(engine.is_current(client, recipe) for recipe in recipes):
+        return recipes
+    with build_lock():
+        for recipe in recipes:
+            # Asked again: somebody else may have built it while we waited for the lock.
+            if again or not engine.is_current(client, recipe):
+                _build_one(client, recipe, kafka_version, report)
+    return recipes
+
+
+def listed(client: docker.DockerClient | None = None) -> list[tuple[str, str, int]]:
+    """Our images in the engine: name, id and size in bytes, by name. Raises EnvironmentFailure without an engine."""
+    client = client or engine.open_engine()
+    images = client.images.list(filters={"label": KIND_LABEL})
+    return sorted((tag, str(image.short_id), int(image.attrs["Size"])) for image in images for tag in image.tags)
+
+
+def _build_one(client: docker.DockerClient, recipe: Recipe, kafka_version: str, report: Report) -> None:
+    base = recipe_of(Kind.BASE)
+    if recipe.kind is not Kind.BASE and not engine.is_current(client, base):
+        _build_one(client, base, kafka_version, report)
+    report(f"building {recipe.name}")
+    stale = engine.image_id(client, recipe.name)
+    if recipe.kind is Kind.BASE:
+        build_base(client, recipe)
+    elif recipe.kind is Kind.KAFKA:
+        build_kafka(client, recipe, on=base.name, version=kafka_version)
+    elif recipe.kind is Kind.CLIENT:
+        build_client(client, recipe, on=base.name)
+    else:
+        build_image(client, recipe, on=base.name, layer=None)
+    engine.remove_if_unused(client, stale, now=recipe.name)

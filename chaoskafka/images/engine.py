@@ -1,0 +1,72 @@
+"""The engine as far as images go: open it, look an image up, import a root file system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import docker
+import requests
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.images.recipe import RECIPE_LABEL, Recipe
+
+ANSWER_S = 600  # importing or building a large layer is one request, answered at its end
+DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def open_engine() -> docker.DockerClient:
+    """The engine that DOCKER_HOST names, or the local one. Raises EnvironmentFailure if none answers."""
+    try:
+        engine = docker.from_env(timeout=ANSWER_S)
+        engine.ping()
+    except (DockerException, requests.exceptions.RequestException) as error:
+        raise EnvironmentFailure(f"no Docker engine answers: {error}", mend="scripts/bootstrap") from error
+    return engine
+
+
+def architecture(engine: docker.DockerClient) -> str:
+    """The engine's architecture in Debian's words, amd64 or arm64. Raises EnvironmentFailure for any other."""
+    machine = str(engine.info()["Architecture"])
+    if machine not in DEBIAN_ARCHITECTURES:
+        known = ", ".join(sorted(set(DEBIAN_ARCHITECTURES.values())))
+        raise EnvironmentFailure(f"the engine runs on {machine}; images can be built for {known}")
+    return DEBIAN_ARCHITECTURES[machine]
+
+
+def image_id(engine: docker.DockerClient, name: str) -> str | None:
+    """The id of the image with this name, None if there is none."""
+    try:
+        return str(engine.images.get(name).id)
+    except ImageNotFound:
+        return None
+
+
+def is_current(engine: docker.DockerClient, recipe: Recipe) -> bool:
+    """Whether the engine holds this image, made by just this recipe."""
+    try:
+        return bool(engine.images.get(recipe.name).labels.get(RECIPE_LABEL) == recipe.digest)
+    except ImageNotFound:
+        return False
+
+
+def import_root(engine: docker.DockerClient, recipe: Recipe, archive: Path) -> None:
+    """Make an image of a root file system (tar, possibly compressed). Blocks. Raises EnvironmentFailure."""
+    repository, _, tag = recipe.name.partition(":")
+    changes = [f"LABEL {name}={value}" for name, value in recipe.labels.items()]
+    try:
+        engine.api.import_image_from_file(str(archive), repository=repository, tag=tag, changes=changes)
+    except APIError as error:
+        raise EnvironmentFailure(f"the engine could not import {recipe.name}: {error}") from error
+    if not is_current(engine, recipe):  # the reply is a stream of progress that may end in an error
+        raise EnvironmentFailure(f"the engine did not keep {recipe.name} as imported")
+
+
+def remove_if_unused(engine: docker.DockerClient, stale: str | None, *, now: str) -> None:
+    """Remove the image that `now` has replaced, unless a container still needs it."""
+    if stale is None or stale == image_id(engine, now):
+        return
+    try:
+        engine.images.remove(stale)
+    except (ImageNotFound, APIError):  # in use, or shared under another name: it stays, and does no harm
+        return
