@@ -48,11 +48,12 @@ class Images:
 
 @contextmanager
 def open_cluster(
-    spec: ClusterSpec, *, run_id: str, images: Images, stop: threading.Event | None = None
+    spec: ClusterSpec, *, run_id: str, images: Images, stop: threading.Event | None = None, keep: bool = False
 ) -> Iterator[Cluster]:
     """Start every node and yield the cluster once all processes run; whether Kafka is ready is another question.
 
-    Blocks. `stop` cuts the start short (Interrupted), never the removal. Raises UsageError for what cannot be started
+    Blocks. `stop` cuts the start short (Interrupted), never the removal. `keep` leaves all that was created when the
+    block ends without an error: from then on it counts as a dead run's, for a sweep to remove. Raises UsageError for what cannot be started
     as written, and EnvironmentFailure.
     """
     kafka_version(spec.kafka)
@@ -74,6 +75,8 @@ def open_cluster(
             builder.register(removal)
             removal.add("removing clients", clients.remove_all)
             yield builder.build(clients)
+            if keep:
+                removal.forget()
 
 
 class DockerCluster:

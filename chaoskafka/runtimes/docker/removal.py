@@ -25,6 +25,10 @@ class Removal:
         """`step` must tolerate that the thing was never created, or is gone."""
         self._steps.append((what, step))
 
+    def forget(self) -> None:
+        """Leave everything where it is."""
+        self._steps.clear()
+
     def __enter__(self) -> Self:
         return self
 
