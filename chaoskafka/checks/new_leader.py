@@ -1,0 +1,121 @@
+"""`new_leader`: how soon a partition whose leader was hit has another one that every live broker names.
+
+In: the timing of every fault and the observer's lines. Out: a verdict on the interval of the *latest* broker to know.
+Partitions that the hit nodes did not lead are not judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from chaoskafka.clock import NS_PER_S
+from chaoskafka.history.doubt import Doubt, Reason, load_doubts, observer_clock_doubts, tell
+from chaoskafka.history.events import FaultWindow
+from chaoskafka.history.read import History
+from chaoskafka.timing.failover import failover
+from chaoskafka.timing.leadership import live_brokers, watched_until_ns
+from chaoskafka.timing.times import FaultTimes, Interval, PartitionTimes
+from chaoskafka.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """When the latest live broker named the new leader; `seen.hi_s` infinite: one of them never did."""
+
+    where: str
+    latest_broker: int
+    old_leader: int
+    new_leader: int | None
+    seen: Interval
+
+    @property
+    def told(self) -> str:
+        if math.isinf(self.seen.hi_s):
+            return f"{self.where}: broker {self.latest_broker} named no new leader for {self.seen.lo_s:.2f} s"
+        return (
+            f"{self.where}: broker {self.latest_broker} named it after {self.seen.lo_s:.2f} to {self.seen.hi_s:.2f} s"
+        )
+
+    @property
+    def evidence(self) -> dict[str, str | int | float | None]:
+        return {
+            "where": self.where,
+            "latest_broker": self.latest_broker,
+            "old_leader": self.old_leader,
+            "new_leader": self.new_leader,
+            "lo_s": self.seen.lo_s,
+            "hi_s": None if math.isinf(self.seen.hi_s) else self.seen.hi_s,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewLeader:
+    """Each partition that a hit node led has a new leader, known to every live broker, within `within_s`."""
+
+    within_s: float
+
+    def __post_init__(self) -> None:
+        if self.within_s <= 0:
+            raise ValueError(f"within_s: {self.within_s} is not above 0")
+
+    def check(self, history: History) -> Verdict:
+        doubts = [*observer_clock_doubts(history), *load_doubts(history)]
+        sights: list[_Sight] = []
+        windows = {fault.index: fault for fault in history.faults}
+        for times in failover(history):
+            for partition in times.partitions:
+                if partition.old_leader is None:
+                    why = "no broker had named a leader before the fault"
+                    doubts.append(Doubt(Reason.NOT_OBSERVED, _where(times, partition), why))
+                elif partition.old_leader in times.targets:
+                    sights += _latest(history, windows[times.index], times, partition)
+        return self._verdict(sorted(sights, key=lambda sight: sight.seen.lo_s, reverse=True), doubts)
+
+    def _verdict(self, sights: list[_Sight], doubts: list[Doubt]) -> Verdict:
+        failing = [sight for sight in sights if sight.seen.lo_s > self.within_s]
+        if failing:
+            text = (
+                f"{len(failing)} of {len(sights)} partitions had no new leader in {self.within_s} s; {failing[0].told}"
+            )
+            evidence = [sight.evidence for sight in failing]
+            return Verdict.failed(text, counted=len(sights), found=len(failing), evidence=evidence)
+        doubts += [
+            Doubt(Reason.NOT_OBSERVED if math.isinf(sight.seen.hi_s) else Reason.IMPRECISE, sight.where, sight.told)
+            for sight in sights
+            if sight.seen.hi_s > self.within_s
+        ]
+        if doubts:
+            return Verdict.unknown(tell(doubts), counted=len(sights), evidence=[doubt.evidence for doubt in doubts])
+        if not sights:
+            return Verdict.unknown("no fault hit the leader of a partition")
+        slowest = max(sights, key=lambda sight: sight.seen.hi_s)
+        return Verdict.passed(f"slowest of all: {slowest.told}; allowed were {self.within_s} s", counted=len(sights))
+
+
+def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: PartitionTimes) -> Iterator[_Sight]:
+    """The live broker that was last to name the new leader, or that had not named it while it was watched."""
+    assert fault.acted_ns is not None
+    assert partition.old_leader is not None
+    named = {sight.broker: sight.seen for sight in partition.seen_by}
+    for broker in live_brokers(history, fault):
+        if broker not in named:
+            until_ns = watched_until_ns(history, broker) or fault.acted_ns
+            blind_s = max(0.0, (until_ns - fault.acted_ns) / NS_PER_S)
+            named[broker] = Interval(lo_s=blind_s, hi_s=math.inf)
+    if named:
+        # Every live broker must know, so each end of the interval is the latest of theirs.
+        seen = Interval(lo_s=max(i.lo_s for i in named.values()), hi_s=max(i.hi_s for i in named.values()))
+        latest = max(named, key=lambda broker: (named[broker].hi_s, named[broker].lo_s))
+        yield _Sight(
+            where=_where(times, partition),
+            latest_broker=latest,
+            old_leader=partition.old_leader,
+            new_leader=partition.new_leader,
+            seen=seen,
+        )
+
+
+def _where(times: FaultTimes, partition: PartitionTimes) -> str:
+    return f"fault {times.index}, {partition.topic}/{partition.partition}"

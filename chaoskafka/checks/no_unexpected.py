@@ -1,0 +1,88 @@
+"""`no_unexpected`: the log and its readers hold nothing of ours that was not sent there, and nothing broken.
+
+In: the audit, the consumers' reads and the tapes' sends, partition by partition. Out: a verdict. Records of others on
+a shared topic, and whole records of other runs, are counted and left alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from chaoskafka.history.doubt import message_doubts, tape_doubts, tell
+from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.read import History
+from chaoskafka.history.tables import TopicPartition
+from chaoskafka.history.tape import Outcome
+from chaoskafka.history.views import IDENTITY, INCARNATION, in_place, silent_workers, torn_tapes
+from chaoskafka.verdict import EVIDENCE_MAX, Verdict
+
+_SEEN = ("offset", "state", *IDENTITY, "sent_topic", "sent_partition")
+_NEVER_SENT = "never sent"
+_REFUSED = "refused before it left the client"
+_MISPLACED = "sent to another topic or partition"
+_BROKEN = "broken checksum or size"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoUnexpected:
+    """Every record of ours was sent, to this very partition, and is whole."""
+
+    def check(self, history: History) -> Verdict:
+        counted, strangers, found = 0, 0, []
+        torn, silent = torn_tapes(history), silent_workers(history, "produce")
+        for partition in history.partitions:
+            seen = _seen(history, partition)
+            found.append(_provable(_unexpected(seen, history, partition), torn, silent))
+            counted += seen.height
+            strangers += seen.filter(pl.col("state").is_in([PayloadState.FOREIGN, PayloadState.OTHER_RUN])).height
+        if found and (unexpected := pl.concat(found)).height:
+            shown = unexpected.drop("state").head(EVIDENCE_MAX).to_dicts()
+            text = f"{unexpected.height} of {counted} records should not be there"
+            return Verdict.failed(text, counted=counted, found=unexpected.height, evidence=shown)
+        doubts = [*message_doubts(history), *tape_doubts(history, "consume")]
+        if doubts:
+            return Verdict.unknown(tell(doubts), counted=counted, evidence=[doubt.evidence for doubt in doubts])
+        told = f"; {strangers} records of others" if strangers else ""
+        return Verdict.passed(
+            f"all {counted - strangers} records of ours were sent where they lie{told}", counted=counted
+        )
+
+
+def _seen(history: History, partition: TopicPartition) -> pl.DataFrame:
+    """Each different record that the audit or a consumer found at an offset, with who saw it."""
+    audited = history.records(partition).select(*_SEEN, seen_by=pl.lit("audit"))
+    read = history.reads(partition).select(*_SEEN, seen_by=pl.lit("a consumer"))
+    # What the audit holds as well says nothing new. Foreign records may carry nulls, and here null must equal null.
+    beyond = read.unique(_SEEN, keep="any").join(audited, on=_SEEN, how="anti", nulls_equal=True)
+    return pl.concat([audited, beyond]).sort("offset")
+
+
+def _unexpected(seen: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
+    ours = pl.col("state") == PayloadState.OURS
+    sent = history.sends(partition).select(*IDENTITY, refused=pl.col("outcome") == Outcome.REJECTED)
+    # After the left join `refused` is null exactly where no send has that identity.
+    why = (
+        pl.when(pl.col("state") == PayloadState.TORN)
+        .then(pl.lit(_BROKEN))
+        .when(ours & ~in_place(history, partition))
+        .then(pl.lit(_MISPLACED))
+        .when(ours & pl.col("refused").is_null())
+        .then(pl.lit(_NEVER_SENT))
+        .when(ours & pl.col("refused"))
+        .then(pl.lit(_REFUSED))
+    )
+    return (
+        seen.join(sent, on=IDENTITY, how="left", maintain_order="left")
+        .with_columns(why=why)
+        .filter(pl.col("why").is_not_null())
+        .select("why", pl.lit(str(partition)).alias("partition"), *_SEEN, "seen_by")
+    )
+
+
+def _provable(unexpected: pl.DataFrame, torn: pl.DataFrame, silent: list[int]) -> pl.DataFrame:
+    """Without the claims that a message was never sent, where the tape that could tell is torn or missing."""
+    claims = unexpected.filter(pl.col("why") == _NEVER_SENT)
+    provable = claims.join(torn, on=INCARNATION, how="anti").filter(~pl.col("producer").is_in(silent))
+    return pl.concat([unexpected.filter(pl.col("why") != _NEVER_SENT), provable]).sort("offset")

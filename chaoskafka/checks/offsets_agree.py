@@ -1,0 +1,95 @@
+"""`offsets_agree`: one offset, one message, whoever is asked.
+
+In: acknowledgements, consumers' reads and the audit, partition by partition. Out: a verdict. Broken records name no
+message and are left to `no_unexpected`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from chaoskafka.history.doubt import message_doubts, tape_doubts, tell
+from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
+from chaoskafka.history.read import History
+from chaoskafka.history.tables import TopicPartition
+from chaoskafka.history.views import IDENTITY, acknowledged, loaded
+from chaoskafka.verdict import EVIDENCE_MAX, Verdict
+
+_NAME = ("state", *IDENTITY, "sent_topic", "sent_partition")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetsAgree:
+    """Acknowledgements, consumers and the audit name the same message at each offset."""
+
+    allow: Allow = "none"  # permitted: an offset taken over from a message whose loss the settings permit passes
+
+    def check(self, history: History) -> Verdict:
+        counted, found = 0, []
+        for partition in loaded(history):
+            named = _named(history, partition)
+            disputed = _disputed(named, partition)
+            found.append(_labelled(disputed, history, partition))
+            counted += named["offset"].n_unique()
+        disputes = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
+        failing = judged(disputes, self.allow)
+        if not failing.is_empty():
+            permitted = failing.filter(pl.col("label") == PERMITTED).height
+            told = f", {permitted} of them as the settings permit" if permitted else ""
+            text = f"{failing.height} of {counted} offsets hold one message for some and another for others{told}"
+            evidence = failing.head(EVIDENCE_MAX).to_dicts()
+            return Verdict.failed(text, counted=counted, found=failing.height, evidence=evidence)
+        doubts = [*message_doubts(history), *tape_doubts(history, "consume")]
+        if doubts:
+            return Verdict.unknown(tell(doubts), counted=counted, evidence=[doubt.evidence for doubt in doubts])
+        told = f"; {disputes.height} disputed as the settings permit" if disputes.height else ""
+        return Verdict.passed(f"{counted} offsets each name one message{told}", counted=counted)
+
+
+def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
+    """Every name that anybody gave to an offset, and who did. An acknowledgement without an offset names none."""
+    place = history.header.topic(partition.topic).index
+    acked = acknowledged(history, partition).filter(pl.col("offset").is_not_null())
+    by_ack = acked.select(
+        "offset",
+        pl.lit(PayloadState.OURS.value, dtype=pl.UInt8).alias("state"),
+        *IDENTITY,
+        pl.lit(place, dtype=pl.Int32).alias("sent_topic"),
+        pl.lit(partition.partition, dtype=pl.Int32).alias("sent_partition"),
+        pl.lit("acknowledgement").alias("by"),
+    )
+    whole = pl.col("state") != PayloadState.TORN
+    by_reader = history.reads(partition).filter(whole).select("offset", *_NAME, by=pl.lit("consumer"))
+    by_audit = history.records(partition).filter(whole).select("offset", *_NAME, by=pl.lit("audit"))
+    # Records of others have no name of ours: they may carry nulls or zeros, by whoever decoded them.
+    nameless = pl.col("state") != PayloadState.OURS
+    plain = [pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in _NAME[1:]]
+    return pl.concat([by_audit, by_ack, by_reader]).with_columns(plain)
+
+
+def _disputed(named: pl.DataFrame, partition: TopicPartition) -> pl.DataFrame:
+    """One row per (offset, name) where an offset has several names, with all who gave that name."""
+    names = named.group_by("offset", *_NAME).agg(pl.col("by").unique(maintain_order=True))
+    disputed = names.group_by("offset").len().filter(pl.col("len") > 1)
+    return names.join(disputed, on="offset", how="semi").select(pl.lit(str(partition)).alias("partition"), pl.all())
+
+
+def _labelled(disputed: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
+    """One row per disputed offset. It is permitted when every name that the log does not hold was promised nothing."""
+    promised = promises(history.header, partition.topic)
+    ousted = ~pl.col("by").list.contains("audit")
+    message = pl.format("{}.{}:{}", *IDENTITY).fill_null("a record of others")
+    told = pl.format("{} by {}", message, pl.col("by").list.join(", "))
+    forbidden = (ousted & (pl.col("label") != PERMITTED)).any()
+    return (
+        label(disputed, promised, "keeps")
+        .group_by("partition", "offset")
+        .agg(
+            told.sort().alias("named"),
+            pl.when(forbidden).then(pl.lit("forbidden")).otherwise(pl.lit(PERMITTED)).alias("label"),
+        )
+        .sort("offset")
+    )

@@ -1,0 +1,49 @@
+"""Uncertain instants: a Span in monotonic ns, and its figure in seconds after a fault.
+
+In: spans of one clock, and the stalls that the observer noticed. Out: Intervals. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from chaoskafka.clock import NS_PER_S
+from chaoskafka.history.read import History
+from chaoskafka.timing.times import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Something happened after `lo_ns` and no later than `hi_ns`."""
+
+    lo_ns: int
+    hi_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """The times at which the machine itself stood still, as the observer felt it."""
+
+    seen: pl.DataFrame  # lo_ns, hi_ns, gap_ns
+
+    @classmethod
+    def of(cls, history: History) -> Stalls:
+        seen = history.observations.filter((pl.col("kind") == "stall") & pl.col("gap_ns").is_not_null())
+        return cls(seen.select("lo_ns", "hi_ns", "gap_ns"))
+
+    def within_ns(self, begin_ns: int, end_ns: int) -> int:
+        """How much of a phase the machine may have stood still."""
+        inside = self.seen.filter((pl.col("hi_ns") > begin_ns) & (pl.col("lo_ns") < end_ns))
+        return min(int(inside["gap_ns"].sum()), max(0, end_ns - begin_ns))
+
+
+def after(instant: Span, acted_ns: int, stalls: Stalls) -> Interval:
+    """An instant in seconds after a fault.
+
+    A stall only makes things later, so those seen in between lower the lower end: without them it may have been sooner.
+    Nothing that a fault brings about comes before it, so no figure is negative.
+    """
+    lo_ns = instant.lo_ns - acted_ns - stalls.within_ns(acted_ns, instant.hi_ns)
+    return Interval(lo_s=max(0, lo_ns) / NS_PER_S, hi_s=max(0, instant.hi_ns - acted_ns) / NS_PER_S)
