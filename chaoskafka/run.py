@@ -1,1 +1,279 @@
-"""Plays a plan over a Session, in numbered phases."""
+"""Plays one scenario in numbered phases, from an empty engine to a judged run directory and an empty engine.
+
+In: a scenario and options. Out: a run directory, and the exit code. Nothing that was created outlives the call, but for
+`keep`; whatever was broken on purpose is restored first.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chaoskafka import nemesis
+from chaoskafka.audit.settle import settle
+from chaoskafka.audit.whole import audit
+from chaoskafka.cluster import ready
+from chaoskafka.cluster.abilities import Cluster
+from chaoskafka.cluster.admin import Admin, make_offsets_topic, make_topics
+from chaoskafka.cluster.views import Views
+from chaoskafka.errors import (
+    GRAVEST_FIRST,
+    ChaosKafkaError,
+    EnvironmentFailure,
+    ExitCode,
+    HarnessError,
+    Interrupted,
+    WaitTimeout,
+)
+from chaoskafka.history.events import EventLog
+from chaoskafka.history.identity import run_number
+from chaoskafka.history.seal import seal
+from chaoskafka.history.tables import TopicPartition
+from chaoskafka.images import ensure
+from chaoskafka.judge import judge
+from chaoskafka.phases import Phase, Phases, RunClock, stop_on_signals
+from chaoskafka.progress import Progress
+from chaoskafka.runtimes.docker import ABILITIES
+from chaoskafka.runtimes.docker.open import Images, open_cluster
+from chaoskafka.scenario.model import Scenario
+from chaoskafka.scenario.plan import PlannedStep, plan
+from chaoskafka.session import Session
+from chaoskafka.setting import RunPlace, facts_of_topics, first_header, make_run_dir, recovery_limit_s, workers_of
+from chaoskafka.traffic import Traffic
+from chaoskafka.verdict import Answer
+
+FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
+TOPICS_S = 60.0
+FLOW_S = 60.0  # first acks and reads: client containers start, the group forms
+GATE_S = 60.0  # for a whole cluster under steady load before a fault
+TAIL_S = 3.0  # load goes on after recovery, so that progress after it can be judged
+DRAIN_S = 60.0
+SETTLE_S = 20.0
+AUDIT_S = 300.0  # reads about 100,000 records a second
+
+EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How to run. `out`: the directory that holds all runs. `keep`: leave the cluster, for `heal --all` to remove."""
+
+    seed: int
+    out: Path
+    keep: bool
+    timeout_s: float | None
+    progress: Progress
+    replay: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOutcome:
+    """Where the history of a run is, and how the run ended."""
+
+    run_dir: Path
+    exit_code: ExitCode
+
+
+def run_scenario(scenario: Scenario, *, options: RunOptions) -> RunOutcome:
+    """Play, judge and report. Blocks for minutes. Errors become exit codes, and lines in the run directory."""
+    where = make_run_dir(options.out, scenario.name, options.seed)
+    with stop_on_signals(options.progress) as stop, EventLog(where.run_dir / "events.jsonl") as events:
+        run = _Run(scenario, options, where, events, stop)
+        return RunOutcome(run_dir=where.run_dir, exit_code=run.to_the_end())
+
+
+class _Run:
+    """One run on its way through the phases."""
+
+    def __init__(
+        self, scenario: Scenario, options: RunOptions, where: RunPlace, events: EventLog, stop: threading.Event
+    ) -> None:
+        self.scenario, self.options, self.events, self.stop = scenario, options, events, stop
+        self.run_id, self.run_dir = where.run_id, where.run_dir
+        self.progress = options.progress
+        self.phases = Phases(events, options.progress)
+        self.clock = RunClock(stop, timeout_s=options.timeout_s, on_tick=self.tick)
+        self.traffic: Traffic | None = None
+        self.session: Session | None = None
+        self.left: list[ExitCode] = []  # exit codes of what went wrong
+
+    def tick(self) -> None:
+        """Called while waiting: show what is going on."""
+        if self.session is not None:
+            self.progress.status(self.session.status(self.traffic))
+
+    def to_the_end(self) -> ExitCode:
+        try:
+            self._live()
+        except ChaosKafkaError as error:
+            self._note(error)
+            early = self.phases.reached is None or self.phases.reached < Phase.PLAY
+            self.left.append(ExitCode.ENVIRONMENT if early and isinstance(error, WaitTimeout) else error.exit_code)
+        except Exception as bug:  # noqa: BLE001 - becomes exit code 5, with its traceback in the run directory
+            self._note(bug)
+            (self.run_dir / "traceback.txt").write_text(traceback.format_exc())
+            self.left.append(ExitCode.INTERNAL)
+        if not self.left:
+            self.left.append(self._judge())
+        return next(code for code in (*GRAVEST_FIRST, ExitCode.PASS) if code in self.left)
+
+    def _live(self) -> None:
+        """Phases 1 to 13."""
+        with self.phases.phase(Phase.PLAN):
+            steps = plan(self.scenario, self.options.seed)
+            self.header = first_header(self.scenario, self.options.seed, steps, self.run_id, self.options.replay)
+            self.header.save(self.run_dir)
+            self.progress.note(f"seed {self.options.seed}; replay: {self.options.replay}")
+        with self.phases.phase(Phase.PREFLIGHT):
+            for step in steps:
+                lacking = [need.__name__ for need in step.fault.needs if need not in ABILITIES]
+                if lacking:
+                    raise EnvironmentFailure(f"{step.word} needs {', '.join(lacking)}; runtime docker lacks it")
+            built = ensure(self.scenario.cluster.kafka, self.progress.note)
+            images = Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client)
+        with ExitStack() as life:
+            with self.phases.phase(Phase.OPEN):
+                cluster = life.enter_context(
+                    open_cluster(
+                        self.scenario.cluster,
+                        run_id=self.run_id,
+                        images=images,
+                        stop=self.stop,
+                        keep=self.options.keep,
+                    )
+                )
+            life.callback(self._remove_told, life.pop_all())
+            life.callback(self._leave, cluster)
+            self._ask(cluster, steps)
+
+    def _remove_told(self, life: ExitStack) -> None:
+        with self.phases.phase(Phase.REMOVE):
+            life.close()
+        if self.options.keep:
+            self.progress.note(f"kept the cluster of run {self.run_id}; remove it with: chaoskafka heal --all")
+
+    def _ask(self, cluster: Cluster, steps: tuple[PlannedStep, ...]) -> None:
+        """Phases 4 to 11."""
+        views = Views(cluster.host_addresses())
+        with self.phases.phase(Phase.FORM):
+            ready.wait_formed(views, cluster.spec, within_s=FORM_S, clock=self.clock)
+        with self.phases.phase(Phase.TOPICS):
+            self._make_topics(cluster, views)
+        session = Session(
+            run_dir=self.run_dir,
+            events=self.events,
+            clock=self.clock,
+            progress=self.progress,
+            cluster=cluster,
+            views=views,
+        )
+        self.session = session
+        with ExitStack() as load:
+            with self.phases.phase(Phase.LOAD):
+                traffic = self._start_load(session, load)
+            with self._tolerant(Phase.PLAY):
+                nemesis.play(steps, fault=session.fault, gate=lambda: self._gate(session, traffic), clock=self.clock)
+            with self.phases.phase(Phase.RESTORE):
+                cluster.restore()
+            with self._tolerant(Phase.RECOVER):
+                self._recover(session)
+            with self._tolerant(Phase.DRAIN):
+                try:
+                    self._drain(views, traffic)
+                finally:
+                    load.close()
+                seal(self.run_dir)
+        with self._tolerant(Phase.AUDIT):
+            topics = self.header.topics
+            audit(self.run_dir, views, topics, run=run_number(self.run_id), within_s=AUDIT_S, clock=self.clock)
+
+    def _make_topics(self, cluster: Cluster, views: Views) -> None:
+        admin = Admin(cluster.host_addresses().values())
+        ids = make_topics(admin, views, self.scenario.topics, within_s=TOPICS_S, clock=self.clock)
+        if any(named.word == "consume" for named in self.scenario.workloads):
+            make_offsets_topic(views, within_s=TOPICS_S, clock=self.clock)
+        settings = {str(node): found for node, found in admin.broker_settings(cluster.spec.broker_ids).items()}
+        self.header = replace(
+            self.header,
+            topics=facts_of_topics(self.scenario.topics, ids),
+            versions={**self.header.versions, **cluster.versions},
+            broker_settings=settings,
+        )
+        self.header.save(self.run_dir)
+
+    def _start_load(self, session: Session, load: ExitStack) -> Traffic:
+        topics = self.header.topics
+        bootstrap = ",".join(map(str, session.cluster.client_addresses().values()))
+        workers, facts = workers_of(self.scenario, run_id=self.run_id, topics=topics, bootstrap=bootstrap)
+        limit_s = recovery_limit_s(self.header.broker_settings, self.scenario, facts)
+        self.header = replace(self.header, workloads=facts, limits={"recovered_s": limit_s, "drain_s": DRAIN_S})
+        self.header.save(self.run_dir)
+        load.enter_context(session.observer(topics))
+        self.traffic = load.enter_context(session.traffic(workers))
+        self.traffic.wait_flowing(within_s=FLOW_S, clock=self.clock)
+        return self.traffic
+
+    def _gate(self, session: Session, traffic: Traffic) -> None:
+        """The next fault starts only from a whole cluster under steady load."""
+        ready.wait_recovered(session.views, session.cluster.spec, within_s=GATE_S, clock=self.clock)
+        traffic.wait_steady(within_s=GATE_S, clock=self.clock)
+
+    def _recover(self, session: Session) -> None:
+        limit_s = self.header.limits["recovered_s"]
+        healed_ns = session.healed_ns or self.clock.now_ns()
+        left_s = max(1.0, limit_s - (self.clock.now_ns() - healed_ns) / 1e9)
+        seen = ready.watch_recovery(session.views, session.cluster.spec, within_s=left_s, clock=self.clock)
+        within_s = (seen.answered_ns - healed_ns) / 1e9 if seen.ready else None
+        self.events.write("recovered", whole=seen.ready, within_s=within_s, limit_s=limit_s, missing=list(seen.missing))
+        self.clock.pause(TAIL_S)
+
+    def _drain(self, views: Views, traffic: Traffic) -> None:
+        traffic.stop_producing(clock=self.clock)
+        wanted = [(t.name, number) for t in self.header.topics for number in range(t.partitions)]
+        endings = settle(views, self.header.topics, wanted, within_s=SETTLE_S, clock=self.clock)
+        ends = {TopicPartition(topic, number): ending.end for (topic, number), ending in endings.items()}
+        traffic.drain(ends, within_s=DRAIN_S, clock=self.clock)
+
+    def _leave(self, cluster: Cluster) -> None:
+        """Phase 12, on every way out: what went wrong here is told, and does not hide what went wrong before."""
+        try:
+            if self.phases.reached is not None and self.phases.reached < Phase.RESTORE:
+                cluster.restore()  # an error or a stop led here from the middle of the plan
+            with self.phases.phase(Phase.GATHER):
+                if not self.options.keep:
+                    cluster.stop_kafka()
+                cluster.gather_logs(self.run_dir / "logs")
+        except ChaosKafkaError as error:
+            self._note(error)
+            self.left.append(error.exit_code)
+
+    @contextmanager
+    def _tolerant(self, which: Phase) -> Iterator[None]:
+        """A phase whose failure leaves something for the judge to miss: the run is gathered and judged all the same."""
+        try:
+            with self.phases.phase(which):
+                yield
+        except (Interrupted, EnvironmentFailure, HarnessError):
+            raise
+        except ChaosKafkaError as error:
+            self._note(error)
+
+    def _judge(self) -> ExitCode:
+        """Phases 14 and 15."""
+        try:
+            with self.phases.phase(Phase.JUDGE):
+                result = judge(self.run_dir)
+        except ChaosKafkaError as error:
+            self._note(error)
+            return ExitCode.INTERNAL  # the harness wrote this history itself
+        with self.phases.phase(Phase.REPORT):
+            return EXIT_OF[result.answer]
+
+    def _note(self, error: Exception) -> None:
+        where = self.phases.reached.title if self.phases.reached is not None else "start"
+        self.events.write("error", where=where, type=type(error).__name__, text=str(error))
+        self.progress.note(f"{where}: {type(error).__name__}: {error}")

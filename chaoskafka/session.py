@@ -1,1 +1,165 @@
-"""Session: a cluster life with what is done to it."""
+"""Session: a cluster's life with what is done to it, each part a context manager that writes to the history.
+
+In: a run directory, a running cluster, a clock that a stop ends. Out: events, observations and tapes in that directory.
+The engine under `run`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from chaoskafka.clock import NS_PER_S, Clock, wait_until
+from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Node
+from chaoskafka.cluster.resolution import Situation, resolve
+from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.views import Views
+from chaoskafka.errors import EnvironmentFailure, NoTarget
+from chaoskafka.faults import Injected
+from chaoskafka.history.events import EventLog
+from chaoskafka.history.header import TopicFacts
+from chaoskafka.progress import Progress
+from chaoskafka.scenario.plan import PlannedStep
+from chaoskafka.traffic import Traffic
+from chaoskafka.workloads.worker.arguments import WorkerArguments
+
+A = TypeVar("A", bound=Node)
+
+OBSERVER_STARTS_S = 20.0  # a Python process in a new container: under 2 s, on a starved machine more
+OBSERVER_ENDS_S = 10.0
+
+
+@dataclass(slots=True)
+class TargetStage:
+    """Where one fault is played: looks targets up on the living cluster, and keeps the evidence."""
+
+    cluster: Cluster
+    views: Views
+    rng: random.Random
+    evidence: dict[str, object] = field(default_factory=dict)
+
+    def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
+        """Who the target is now. Raises NoTarget when nobody fits, or when one who fits lacks the ability."""
+        coordinators = {group: self.views.coordinator(group) for group in target.groups}
+        now = Situation.of(self.cluster.spec, self.views.ask_all(), coordinators)
+        resolved = resolve(target, now, self.rng)
+        self.evidence = dict(resolved.evidence)
+        chosen: list[A] = []
+        for node_id in resolved.nodes:
+            node = self.cluster.nodes[node_id]
+            if not isinstance(node, ability):
+                raise NoTarget(f"{target.text}: node {node_id} of this runtime has no ability {ability.__name__}")
+            chosen.append(node)
+        return tuple(chosen)
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One run's dealings with one cluster."""
+
+    run_dir: Path
+    events: EventLog
+    clock: Clock
+    progress: Progress
+    cluster: Cluster
+    views: Views
+    acted_ns: int | None = None  # of the latest fault
+    healed_ns: int | None = None
+    watching: ClientProcess | None = None
+
+    def status(self, traffic: Traffic | None) -> str:
+        """One line for a person: load, who leads, time since the latest fault."""
+        parts = [traffic.summary()] if traffic else []
+        leaders = (self.watching.latest() or {}).get("leaders") if self.watching else None
+        if isinstance(leaders, dict):
+            parts.append("leaders " + " ".join(str(leader) for _, leader in sorted(leaders.items())))
+        if self.acted_ns is not None:
+            parts.append(f"{(self.clock.now_ns() - self.acted_ns) / NS_PER_S:.1f} s since the fault")
+        return ", ".join(parts)
+
+    @contextmanager
+    def fault(self, step: PlannedStep) -> Iterator[Injected]:
+        """Play one fault, leaving its events. Raises what the fault raises, after writing it down."""
+        stage = TargetStage(self.cluster, self.views, random.Random(step.seed))  # noqa: S311 - chance, not secrecy
+        facts: dict[str, Any] = {"fault": step.index, "word": step.word}
+        self.events.write("fault", state="beginning", **facts)
+        try:
+            with step.fault.inject(stage) as injected:
+                bitten = {"targets": list(injected.targets), "acted_ns": injected.acted_ns}
+                self.events.write(
+                    "fault", state="active", **facts, **bitten, evidence=stage.evidence, proof=injected.proof
+                )
+                self.acted_ns = injected.acted_ns
+                self.progress.note(f"{step.word}: hit node {', '.join(map(str, injected.targets))}")
+                try:
+                    yield injected
+                finally:
+                    self.events.write("fault", state="healing", **facts)
+        except Exception as failed:
+            self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {failed}")
+            raise
+        self.healed_ns = self.events.write("fault", state="healed", **facts, proof=injected.heal_proof)
+        self.progress.note(f"{step.word}: healed")
+
+    @contextmanager
+    def observer(self, topics: Sequence[TopicFacts]) -> Iterator[None]:
+        """Watch the cluster from a place of its own; its observations are in the run directory on leaving.
+
+        Raises EnvironmentFailure when it does not start.
+        """
+        addresses = {str(node): [at.host, at.port] for node, at in self.cluster.client_addresses().items()}
+        arguments = {"brokers": addresses, "topics": [t.name for t in topics]}
+        argv = ("python", "-m", "chaoskafka.probes.observer", json.dumps(arguments))
+        process = self.watching = _clients(self.cluster).launch("observer", argv)
+        try:
+            wait_until(
+                "the observer's first words",
+                read=lambda: process.latest() is not None or process.exited() is not None,
+                good=bool,
+                within_s=OBSERVER_STARTS_S,
+                clock=self.clock,
+            )
+            if process.exited() is not None:
+                raise EnvironmentFailure(
+                    f"the observer ended at once: {process.exited()}; see logs/observer/stderr.log"
+                )
+            yield
+        finally:
+            self._end_observer(process)
+
+    @contextmanager
+    def traffic(self, workers: Sequence[WorkerArguments]) -> Iterator[Traffic]:
+        """Run workers; on leaving all have ended and their tapes are in the run directory."""
+        traffic = Traffic(workers, self.events)
+        try:
+            traffic.start(_clients(self.cluster))
+            yield traffic
+        finally:
+            try:
+                traffic.stop()
+            finally:
+                traffic.collect(self.run_dir / "ops" / "tapes")
+
+    def _end_observer(self, process: ClientProcess) -> None:
+        into = self.run_dir / "logs" / "observer"
+        process.terminate()
+        try:
+            process.wait(within_s=OBSERVER_ENDS_S)
+        finally:
+            into.mkdir(parents=True, exist_ok=True)
+            process.collect(into)
+            seen = into / "observations.jsonl"
+            if seen.exists():
+                shutil.move(seen, self.run_dir / "observations.jsonl")
+
+
+def _clients(cluster: Cluster) -> CanHostClients:
+    if not isinstance(cluster, CanHostClients):
+        raise EnvironmentFailure("this runtime has no place for clients")
+    return cluster

@@ -1,0 +1,137 @@
+"""The numbered phases of a run, and the clock that all of them wait on.
+
+In: events to write, somebody to tell, a stop, perhaps a deadline for the whole run. Out: a `phase` event at each
+beginning and end.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from types import FrameType
+
+from chaoskafka.clock import NS_PER_S, Deadline
+from chaoskafka.errors import Interrupted, WaitTimeout
+from chaoskafka.history.events import EventLog
+from chaoskafka.progress import Progress
+
+TICK_S = 0.5  # how often a long pause shows what is going on
+
+
+class Phase(IntEnum):
+    """What a run does, in this order. A stop or an error leads from anywhere to RESTORE, GATHER and REMOVE."""
+
+    PLAN = 1
+    PREFLIGHT = 2
+    OPEN = 3
+    FORM = 4
+    TOPICS = 5
+    LOAD = 6
+    PLAY = 7
+    RESTORE = 8
+    RECOVER = 9
+    DRAIN = 10
+    AUDIT = 11
+    GATHER = 12
+    REMOVE = 13
+    JUDGE = 14
+    REPORT = 15
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self]
+
+
+_TITLES = {
+    Phase.PLAN: "load and plan",
+    Phase.PREFLIGHT: "check abilities and preflight",
+    Phase.OPEN: "open the runtime",
+    Phase.FORM: "wait until formed",
+    Phase.TOPICS: "create topics",
+    Phase.LOAD: "start observer and workloads",
+    Phase.PLAY: "play the plan",
+    Phase.RESTORE: "restore everything",
+    Phase.RECOVER: "wait until recovered",
+    Phase.DRAIN: "stop producing, drain, seal",
+    Phase.AUDIT: "audit",
+    Phase.GATHER: "stop Kafka, gather logs",
+    Phase.REMOVE: "remove",
+    Phase.JUDGE: "judge",
+    Phase.REPORT: "report",
+}
+
+
+class Phases:
+    """Writes each phase down. `reached` is the latest that began."""
+
+    def __init__(self, events: EventLog, progress: Progress) -> None:
+        self._events, self._progress = events, progress
+        self.reached: Phase | None = None
+
+    @contextmanager
+    def phase(self, which: Phase) -> Iterator[None]:
+        """One phase; an error that leaves it is written down and goes on."""
+        self.reached = which
+        self._events.write("phase", number=int(which), name=which.title, state="begin")
+        self._progress.phase(int(which), which.title)
+        error: str | None = None
+        try:
+            yield
+        except BaseException as left:
+            error = f"{type(left).__name__}: {left}"
+            raise
+        finally:
+            told = {"error": error} if error else {}
+            self._events.write("phase", number=int(which), name=which.title, state="end", **told)
+
+
+class RunClock:
+    """Waits end with Interrupted when a stop was asked for, and with WaitTimeout when the whole run's time is up."""
+
+    def __init__(self, stop: threading.Event, *, timeout_s: float | None, on_tick: Callable[[], None]) -> None:
+        self._stop, self._timeout_s, self._on_tick = stop, timeout_s, on_tick
+        self._deadline = Deadline.after(timeout_s) if timeout_s is not None else None
+
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def pause(self, seconds: float) -> None:
+        end_ns = self.now_ns() + int(max(0.0, seconds) * NS_PER_S)
+        while True:
+            left_s = (end_ns - self.now_ns()) / NS_PER_S
+            if self._stop.wait(min(TICK_S, max(0.0, left_s))):
+                raise Interrupted("stopped by Ctrl-C or SIGTERM")
+            if self._deadline is not None and self._deadline.left_s() <= 0:
+                raise WaitTimeout(f"the whole run took longer than its --timeout-s of {self._timeout_s:g} s")
+            self._on_tick()
+            if self.now_ns() >= end_ns:
+                return
+
+
+@contextmanager
+def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set. Waits notice it and leave; heals and removals do not look.
+
+    Outside the main thread signals cannot be caught: then nothing sets the event.
+    """
+    stop = threading.Event()
+
+    def ask_to_stop(number: int, _: FrameType | None) -> None:
+        again = stop.is_set()
+        stop.set()
+        name = signal.Signals(number).name
+        progress.note(f"{name}: {'still ' if again else ''}restoring, gathering and removing; please wait")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,205 @@
+"""Traffic: the workers of a run, from launch to the tapes they leave.
+
+In: a host for clients, the workers' arguments. Out: processes started, watched by their status lines, stopped in order
+(producers first, consumers when they have read to the end), and their directories under `ops/tapes/`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+from chaoskafka.clock import NS_PER_S, UNSTOPPABLE, Clock, wait_until
+from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, ExitStatus
+from chaoskafka.errors import EnvironmentFailure, WaitTimeout
+from chaoskafka.history.events import EventLog
+from chaoskafka.history.tables import TopicPartition
+from chaoskafka.workloads.worker.arguments import CONSUME, PRODUCE, WorkerArguments
+
+STEADY_S = 1.0  # load is steady when each producer had an acknowledgement of each partition this recently …
+STEADY_MESSAGES = 3  # … or, at low rates, within the time of so many messages
+LEAVE_S = 10.0  # beyond a worker's own bounds for draining and closing, for a busy machine
+
+
+class Traffic:
+    """The workers of one run. `stop` and `collect` are safe to call more than once."""
+
+    def __init__(self, workers: Sequence[WorkerArguments], events: EventLog) -> None:
+        self.workers = tuple(workers)
+        self._events = events
+        self._processes: dict[str, ClientProcess] = {}
+        self._killed: set[str] = set()
+        self._exits: dict[str, ExitStatus] = {}
+
+    def start(self, host: CanHostClients) -> None:
+        """Launch every worker. Blocks until the places exist, not until load flows."""
+        for worker in self.workers:
+            self._processes[worker.name] = host.launch(worker.name, worker.argv)
+            self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="started")
+
+    def wait_flowing(self, *, within_s: float, clock: Clock) -> None:
+        """Until every producer had an acknowledgement, and every group a read, of every partition.
+
+        Raises WaitTimeout (what is missing) and EnvironmentFailure when a worker ends before that.
+        """
+        wait_until(
+            "load on every partition",
+            read=lambda: self._dead() or self._not_flowing(),
+            good=lambda missing: not missing,
+            within_s=within_s,
+            every_s=0.1,
+            clock=clock,
+            describe=lambda missing: "; ".join(missing[:6]) or "all there",
+        )
+
+    def wait_steady(self, *, within_s: float, clock: Clock) -> None:
+        """Until every producer is being acknowledged on every partition right now. Raises WaitTimeout."""
+        wait_until(
+            "steady load",
+            read=self._not_steady,
+            good=lambda missing: not missing,
+            within_s=within_s,
+            every_s=0.1,
+            clock=clock,
+            describe=lambda missing: "; ".join(missing[:6]) or "all there",
+        )
+
+    def summary(self) -> str:
+        """One line for a person: what was sent, acknowledged and read so far."""
+        said = [_numbers(self._said(worker)) for worker in self.workers]
+        sent, acked, read = (sum(of.get(key, 0) for of in said) for key in ("offered", "acknowledged", "read"))
+        return f"sent {sent:,}, acknowledged {acked:,}, read {read:,}"
+
+    def stop_producing(self, *, clock: Clock) -> None:
+        """Ask producers to end, and wait for them within their own bounds. A worker that hangs is killed."""
+        self._stop([w for w in self.workers if w.role == PRODUCE], clock)
+
+    def drain(self, ends: Mapping[TopicPartition, int], *, within_s: float, clock: Clock) -> None:
+        """Wait until every group has read to `ends` (exclusive offsets). Raises WaitTimeout (who is behind where)."""
+        wait_until(
+            "consumers to read to the end",
+            read=lambda: self._behind(ends),
+            good=lambda behind: not behind,
+            within_s=within_s,
+            every_s=0.1,
+            clock=clock,
+            describe=lambda behind: "; ".join(behind[:6]) or "all there",
+        )
+
+    def stop(self) -> None:
+        """End whatever still runs; no stop event cuts it short."""
+        self._stop(self.workers, UNSTOPPABLE)
+
+    def collect(self, tapes: Path) -> None:
+        """Copy every worker's directory to `tapes`/<name>, with `exit.json`: how it ended."""
+        with ExitStack() as every_one:
+            for worker in self.workers:
+                if worker.name in self._processes:
+                    every_one.callback(self._collect_one, worker, tapes / worker.name)
+
+    def _collect_one(self, worker: WorkerArguments, into: Path) -> None:
+        into.mkdir(parents=True, exist_ok=True)
+        self._processes[worker.name].collect(into)
+        status = self._exits.get(worker.name) or self._processes[worker.name].exited()
+        ended = asdict(status) if status else {"code": None, "signal": None, "out_of_memory": False}
+        ended["killed_by_us"] = worker.name in self._killed
+        (into / "exit.json").write_text(json.dumps(ended) + "\n")
+
+    def _stop(self, workers: Iterable[WorkerArguments], clock: Clock) -> None:
+        running = [w for w in workers if w.name in self._processes and w.name not in self._exits]
+        for worker in running:
+            self._processes[worker.name].terminate()
+        for worker in running:
+            process = self._processes[worker.name]
+            within_s = worker.drain_s + worker.close_s + LEAVE_S
+            try:
+                status = wait_until(
+                    f"{worker.name} to end",
+                    read=process.exited,
+                    good=lambda s: s is not None,
+                    within_s=within_s,
+                    clock=clock,
+                )
+            except WaitTimeout as hang:
+                self._events.write("error", where=worker.name, type="WaitTimeout", text=str(hang))
+                self._killed.add(worker.name)
+                process.kill()
+                status = process.wait(within_s=LEAVE_S)
+            assert status is not None
+            self._exits[worker.name] = status
+            ended = {"code": status.code, "signal": status.signal}
+            self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="exited", **ended)
+
+    def _said(self, worker: WorkerArguments) -> Mapping[str, object]:
+        process = self._processes.get(worker.name)
+        return (process.latest() or {}) if process else {}
+
+    def _dead(self) -> list[str]:
+        """Raises EnvironmentFailure: before the plan begins no worker may end."""
+        for worker in self.workers:
+            status = self._processes[worker.name].exited()
+            if status is not None:
+                raise EnvironmentFailure(f"{worker.name} ended before load flowed: {status}")
+        return []
+
+    def _not_flowing(self) -> list[str]:
+        missing = []
+        for worker in self.workers:
+            if worker.role == PRODUCE:
+                acked = _numbers(self._said(worker).get("acked_per_partition"))
+                missing += [
+                    f"{worker.name}: no acknowledgement of {worker.topic}/{p}"
+                    for p in range(worker.partitions)
+                    if not acked.get(f"{worker.topic}/{p}")
+                ]
+        for group, position in self._positions().items():
+            missing += [f"group {group}: nothing read of {partition}" for partition, at in position.items() if at <= 0]
+        return missing
+
+    def _not_steady(self) -> list[str]:
+        missing = []
+        now_ns = time.monotonic_ns()
+        for worker in self.workers:
+            if worker.role != PRODUCE:
+                continue
+            allowed_s = max(STEADY_S, STEADY_MESSAGES * worker.partitions / worker.rate_per_s)
+            last = _numbers(self._said(worker).get("last_ack_ns"))
+            for number in range(worker.partitions):
+                partition = f"{worker.topic}/{number}"
+                silent_s = (now_ns - last.get(partition, 0)) / NS_PER_S
+                if silent_s > allowed_s:
+                    missing.append(f"{worker.name}: no acknowledgement of {partition} for {silent_s:.1f} s")
+        return missing
+
+    def _positions(self) -> dict[str, dict[str, int]]:
+        """Per group and partition, how far any member got; 0 where nobody read."""
+        groups: dict[str, dict[str, int]] = {}
+        for worker in self.workers:
+            if worker.role != CONSUME or worker.group is None:
+                continue
+            position = groups.setdefault(worker.group, {})
+            said = _numbers(self._said(worker).get("positions"))
+            for number in range(worker.partitions):
+                partition = f"{worker.topic}/{number}"
+                position[partition] = max(position.get(partition, 0), said.get(partition, 0))
+        return groups
+
+    def _behind(self, ends: Mapping[TopicPartition, int]) -> list[str]:
+        wanted = {str(partition): end for partition, end in ends.items()}
+        return [
+            f"group {group} at {at} of {wanted[partition]} in {partition}"
+            for group, position in self._positions().items()
+            for partition, at in position.items()
+            if at < wanted.get(partition, 0)
+        ]
+
+
+def _numbers(said: object) -> Mapping[str, int]:
+    """A mapping out of a status line; anything else counts as nothing said."""
+    if not isinstance(said, dict):
+        return {}
+    return {str(key): value for key, value in said.items() if isinstance(value, int)}
