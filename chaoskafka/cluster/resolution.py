@@ -27,6 +27,7 @@ class Situation:
     answering: frozenset[int]  # brokers that answered
     controller: int | None
     leadership: Mapping[Partition, PartitionView]
+    internal: frozenset[str] = frozenset()  # topics that Kafka itself made
     coordinators: Mapping[str, int] = field(default_factory=dict)  # group -> node; absent: not known
     asked_ns: int = 0
     answered_ns: int = 0
@@ -43,6 +44,7 @@ class Situation:
             answering=frozenset(view.broker for view in sights.reachable(views)),
             controller=sights.active_controller(views),
             leadership=sights.leadership(views),
+            internal=frozenset().union(*(view.internal for view in views)),
             coordinators=known,
             asked_ns=min((view.asked_ns for view in views), default=0),
             answered_ns=max((view.answered_ns for view in views), default=0),
@@ -140,7 +142,7 @@ def _evidence(
     excluded: Mapping[int, str],
     chosen: tuple[int, ...],
 ) -> dict[str, object]:
-    led = [sights.show(p) for p, seen in now.leadership.items() if seen.leader in chosen]
+    led = [p for p, seen in now.leadership.items() if seen.leader in chosen]
     return {
         "target": target.text,
         "chosen": list(chosen),
@@ -158,7 +160,8 @@ def _evidence(
             for p in target.partitions
             if (v := now.leadership.get(p)) is not None
         },
-        "leads": led,
+        "leads": [sights.show(p) for p in led if p[0] not in now.internal],
+        "leads_internal": sum(p[0] in now.internal for p in led),
         "coordinators": {group: now.coordinators[group] for group in target.groups if group in now.coordinators},
         "answered": sorted(now.answering),
         "asked_ns": now.asked_ns,
