@@ -1,0 +1,70 @@
+"""The engine's errors in our words, without an engine."""
+
+import gc
+
+import pytest
+import requests
+from docker import errors as docker_errors
+
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.runtimes.docker import engine
+from chaoskafka.runtimes.docker.engine import asking, connect
+
+
+def answer(status: int) -> requests.Response:
+    response = requests.Response()
+    response.status_code = status
+    return response
+
+
+@pytest.mark.parametrize(
+    ("raised", "meaning", "mend"),
+    [
+        (docker_errors.ImageNotFound("no", response=answer(404)), "an image is missing", "chaoskafka image build"),
+        (docker_errors.NotFound("no", response=answer(404)), "it is gone", None),
+        (docker_errors.APIError("no", response=answer(409)), "in conflict", "chaoskafka heal --all"),
+        (docker_errors.APIError("no", response=answer(500)), "refused", None),
+        (docker_errors.APIError("no"), "refused", None),
+        (docker_errors.DockerException("no"), "no Docker engine answers", "systemctl"),
+        (requests.exceptions.ReadTimeout("no"), "did not answer within", "systemctl"),
+        (requests.exceptions.ConnectionError("no"), "broke", "systemctl"),
+    ],
+)
+def test_translation(raised: Exception, meaning: str, mend: str | None) -> None:
+    with pytest.raises(EnvironmentFailure) as failed, asking("starting the container x"):
+        raise raised
+    assert failed.value.problem.startswith("starting the container x: ")
+    assert meaning in failed.value.problem
+    assert failed.value.__cause__ is raised
+    assert (failed.value.mend is None) if mend is None else mend in (failed.value.mend or "")
+
+
+def test_other_errors_pass() -> None:
+    with pytest.raises(KeyError), asking("x"):
+        raise KeyError("a bug is no environment failure")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_no_engine_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    with pytest.raises(EnvironmentFailure, match="systemctl start docker"), connect():
+        pass
+    gc.collect()  # Docker's SDK drops its socket when it cannot connect; let that warning fall here
+
+
+@pytest.mark.parametrize(
+    ("address", "host"),
+    [
+        (None, "127.0.0.1"),
+        ("unix:///var/run/docker.sock", "127.0.0.1"),
+        ("tcp://localhost:2375", "127.0.0.1"),
+        ("tcp://build-7.example:2376", "build-7.example"),
+        ("ssh://me@build-7.example", "build-7.example"),
+    ],
+)
+def test_where_published_ports_are(address: str | None, host: str) -> None:
+    assert engine._reached_at(address) == host
+
+
+def test_the_reaper_is_off() -> None:
+    assert engine.testcontainers_config.ryuk_disabled
