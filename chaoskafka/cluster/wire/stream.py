@@ -1,0 +1,115 @@
+"""An asyncio connection for the observer: prebuilt frames out, raw answers in, with instants of sending and receipt.
+
+In: an address and bytes. Out: an `Exchange`, or NoAnswer. Decoding is left to the caller, who compares bytes first.
+A protocol of its own rather than asyncio's streams: half the work per poll, and the stamp of receipt is taken when the
+last byte arrives, not when a task gets its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.wire import asks, frames
+from chaoskafka.errors import NoAnswer
+
+CORRELATION_ID = 1  # one request at a time on a connection: all may carry the same
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One answer: `body` begins with the 4 bytes of the correlation id. Instants are monotonic ns."""
+
+    sent_ns: int
+    received_ns: int
+    body: bytes
+
+
+class Stream(asyncio.Protocol):
+    """An open connection to one broker; one exchange at a time. Made by `open_stream`."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._waiter: asyncio.Future[tuple[int, bytes]] | None = None
+        self._lost: str | None = None
+        self.offered: Mapping[int, tuple[int, int]] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # a TCP connection has a full transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if len(self._buffer) < frames.LENGTH.size:
+            return
+        try:
+            end = frames.LENGTH.size + frames.length_of(bytes(self._buffer[: frames.LENGTH.size]))
+        except NoAnswer as wrong:
+            self._fail(str(wrong))
+            return
+        if len(self._buffer) < end:
+            return
+        received_ns = time.monotonic_ns()
+        body = bytes(self._buffer[frames.LENGTH.size : end])
+        del self._buffer[:end]
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result((received_ns, body))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(f"connection lost: {exc}" if exc else "closed by the broker")
+
+    def close(self) -> None:
+        """Harmless when it is closed already."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def exchange(self, frame: bytes, timeout_s: float) -> Exchange:
+        """Send a frame, wait for its answer. Raises NoAnswer; the stream is closed then."""
+        if self._lost is not None or self._transport is None:
+            raise NoAnswer(self._lost or "not connected")
+        self._waiter = asyncio.get_running_loop().create_future()
+        sent_ns = time.monotonic_ns()
+        self._transport.write(frame)
+        try:
+            async with asyncio.timeout(timeout_s):
+                received_ns, body = await self._waiter
+        except TimeoutError:
+            self.close()
+            raise NoAnswer(f"no answer within {timeout_s:g} s") from None
+        return Exchange(sent_ns, received_ns, body)
+
+    def _fail(self, why: str) -> None:
+        self._lost = self._lost or why
+        self.close()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_exception(NoAnswer(self._lost))
+
+
+async def open_stream(address: Address, *, connect_s: float, answer_s: float) -> Stream:
+    """Connect and negotiate versions. The one place where the observer's connections are made. Raises NoAnswer."""
+    try:
+        async with asyncio.timeout(connect_s):
+            _, stream = await asyncio.get_running_loop().create_connection(Stream, address.host, address.port)
+    except TimeoutError:
+        raise NoAnswer(f"connect: no answer within {connect_s:g} s") from None
+    except OSError as refused:
+        raise NoAnswer(f"connect: {refused.strerror or refused}") from refused
+    try:
+        question = asks.api_versions()
+        version = asks.API_VERSIONS.versions[-1]
+        found = await stream.exchange(frames.encode(question.request(version), CORRELATION_ID), answer_s)
+        stream.offered = asks.offered(frames.decode(question.answer_type(version), found.body))
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def prepare(question: asks.Ask[Any], offered: Mapping[int, tuple[int, int]]) -> tuple[bytes, type[Any]]:
+    """The frame to send again and again, and the type of its answers. Raises NoAnswer."""
+    version = asks.choose(question.api, offered)
+    return frames.encode(question.request(version), CORRELATION_ID), question.answer_type(version)

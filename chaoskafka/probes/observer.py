@@ -1,0 +1,175 @@
+"""The observer: a process of its own, with an address of its own, that watches every broker for the whole run.
+
+    python -m chaoskafka.probes.observer '{"brokers": {"1": "node-1:9092", …}, "topics": ["orders"]}'
+
+In: one JSON document. Out: `observations.jsonl` in its directory ($CHAOSKAFKA_DIR, else the current one), each line
+flushed, and a status line on stdout each second. Ends on SIGTERM or SIGINT, with a last line "stopped" in both.
+asyncio; nothing in it blocks. It imports neither Polars nor an engine nor a client, since its place has none of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from chaoskafka.clock import NS_PER_MS, NS_PER_S, clock_id
+from chaoskafka.cluster.abilities import Address
+from chaoskafka.errors import UsageError
+from chaoskafka.probes.broker_views import Fields, Tally, Watcher, watches
+
+FILE = "observations.jsonl"
+EVERY_MS = 20.0  # of what times a failover; costs a broker 2 x 50 small requests a second
+SLOW_EVERY_MS = 500.0  # of what explains it
+TICK_S = 0.02
+STALL_NS = 50 * NS_PER_MS  # later than this, and the machine stood still rather than the loop being busy
+STATUS_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What the observer is told."""
+
+    brokers: Mapping[int, Address]
+    topics: tuple[str, ...]
+    every_ms: float = EVERY_MS
+    slow_every_ms: float = SLOW_EVERY_MS
+
+    def argv(self) -> list[str]:
+        """The command that starts this observer in a client place."""
+        document = {
+            "brokers": {str(broker): str(address) for broker, address in self.brokers.items()},
+            "topics": list(self.topics),
+            "every_ms": self.every_ms,
+            "slow_every_ms": self.slow_every_ms,
+        }
+        return ["python", "-m", "chaoskafka.probes.observer", json.dumps(document)]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises UsageError."""
+        try:
+            raw = json.loads(text)
+            brokers = {int(broker): _address(where) for broker, where in raw.pop("brokers").items()}
+            return cls(brokers=brokers, topics=tuple(raw.pop("topics")), **raw)
+        except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+            raise UsageError(f"observer: not its arguments: {wrong!r}: {text[:200]}") from wrong
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    return Address(host, int(port))
+
+
+class Journal:
+    """Appends observations; a context manager that closes the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("a", encoding="utf-8", buffering=1)  # each line is flushed
+        self.lines = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._file.close()
+
+    def write(self, kind: str, lo_ns: int, hi_ns: int, fields: Fields) -> None:
+        """One observation: it happened after `lo_ns` and no later than `hi_ns`."""
+        self._file.write(json.dumps({"kind": kind, "lo_ns": lo_ns, "hi_ns": hi_ns, **fields}) + "\n")
+        self.lines += 1
+
+    def now(self, kind: str, **fields: Any) -> None:
+        """Something of the observer's own life."""
+        at_ns = time.monotonic_ns()
+        self.write(kind, at_ns, at_ns, fields)
+
+
+async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event) -> None:
+    """Watch until `stop` is set."""
+    tally = Tally()
+    journal.now("started", clock=clock_id())
+    watched = watches(arguments.topics, every_s=arguments.every_ms / 1000, slow_every_s=arguments.slow_every_ms / 1000)
+    async with asyncio.TaskGroup() as tasks:
+        running = [
+            tasks.create_task(Watcher(broker, resolve(address), watch, journal.write, tally).run())
+            for broker, address in arguments.brokers.items()
+            for watch in watched
+        ]
+        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally))]
+        await stop.wait()
+        for task in running:
+            task.cancel()
+    journal.now("stopped")
+    say("stopped", journal, tally)
+
+
+async def watch_stalls(journal: Journal) -> None:
+    """Write down when this process did not get its turn: then every interval of that time is as wide. Never returns."""
+    while True:
+        due_ns = time.monotonic_ns() + int(TICK_S * NS_PER_S)
+        await asyncio.sleep(TICK_S)
+        now_ns = time.monotonic_ns()
+        if now_ns - due_ns > STALL_NS:
+            journal.write("stall", due_ns, now_ns, {"gap_ns": now_ns - due_ns})
+
+
+async def tell_status(journal: Journal, tally: Tally) -> None:
+    """Never returns."""
+    while True:
+        say("running", journal, tally)
+        await asyncio.sleep(STATUS_EVERY_S)
+
+
+def say(state: str, journal: Journal, tally: Tally) -> None:
+    """One status line: JSON on stdout."""
+    status = {
+        "role": "observer",
+        "state": state,
+        "polls": tally.polls,
+        "lines": journal.lines,
+        "up": sorted(broker for broker, is_up in tally.up.items() if is_up),
+        "cpu_s": round(time.process_time(), 2),
+        "at_ns": time.monotonic_ns(),
+    }
+    sys.stdout.write(json.dumps(status) + "\n")
+    sys.stdout.flush()
+
+
+def resolve(address: Address) -> Address:
+    """Look the name up once, before anything is broken; a node's address survives all that is done to it."""
+    with suppress(OSError):
+        return Address(socket.gethostbyname(address.host), address.port)
+    return address
+
+
+async def _main(arguments: Arguments, journal: Journal) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    await observe(arguments, journal, stop)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Blocks until a signal ends it."""
+    if len(argv) != 1:
+        raise UsageError("observer: expected one JSON document as the only argument")
+    arguments = Arguments.parse(argv[0])
+    with Journal(Path(os.environ.get("CHAOSKAFKA_DIR", ".")) / FILE) as journal:
+        asyncio.run(_main(arguments, journal))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
