@@ -1,6 +1,6 @@
 """The observer: a process of its own, with an address of its own, that watches every broker for the whole run.
 
-    python -m chaoskafka.probes.observer '{"brokers": {"1": "node-1:9092", …}, "topics": ["orders"]}'
+    python -m chaoskafka.probes.observer '{"brokers": {"1": ["node-1", 9092], …}, "topics": ["orders"]}'
 
 In: one JSON document. Out: `observations.jsonl` in its directory ($CHAOSKAFKA_DIR, else the current one), each line
 flushed, and a status line on stdout each second. Ends on SIGTERM or SIGINT, with a last line "stopped" in both.
@@ -48,7 +48,7 @@ class Arguments:
     def argv(self) -> list[str]:
         """The command that starts this observer in a client place."""
         document = {
-            "brokers": {str(broker): str(address) for broker, address in self.brokers.items()},
+            "brokers": {str(broker): [address.host, address.port] for broker, address in self.brokers.items()},
             "topics": list(self.topics),
             "every_ms": self.every_ms,
             "slow_every_ms": self.slow_every_ms,
@@ -60,15 +60,10 @@ class Arguments:
         """Raises UsageError."""
         try:
             raw = json.loads(text)
-            brokers = {int(broker): _address(where) for broker, where in raw.pop("brokers").items()}
+            brokers = {int(broker): Address(host, int(port)) for broker, (host, port) in raw.pop("brokers").items()}
             return cls(brokers=brokers, topics=tuple(raw.pop("topics")), **raw)
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             raise UsageError(f"observer: not its arguments: {wrong!r}: {text[:200]}") from wrong
-
-
-def _address(text: str) -> Address:
-    host, _, port = text.rpartition(":")
-    return Address(host, int(port))
 
 
 class Journal:
@@ -125,10 +120,10 @@ async def watch_stalls(journal: Journal) -> None:
 
 
 async def tell_status(journal: Journal, tally: Tally) -> None:
-    """Never returns."""
+    """The first line comes when there has been time to see something. Never returns."""
     while True:
-        say("running", journal, tally)
         await asyncio.sleep(STATUS_EVERY_S)
+        say("running", journal, tally)
 
 
 def say(state: str, journal: Journal, tally: Tally) -> None:
