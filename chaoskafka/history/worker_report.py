@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chaoskafka.history.header import RunHeader
+from chaoskafka.history.header import RunHeader, WorkloadFacts
 from chaoskafka.history.tables import WorkerReport
 from chaoskafka.history.tape import Kind, Outcome
 from chaoskafka.history.tape_reader import Tape
@@ -26,13 +26,16 @@ def report_of(directory: Path, tape: Tape | None, flaws: tuple[str, ...], header
     """Of a worker that left no tape header, the directory's name (`produce-3`, `consume-4.1`) says who it was."""
     said, seen = _json(directory / "worker.json"), _json(directory / "exit.json")
     who = _who(directory, tape)
+    workload = _workload(who["worker"], header)
+    if tape is None and workload is not None:
+        who["group"] = workload.group
     crash = said.get("crash")
     # After a crash of our own code its counts may be torn between two steps; the tape's are not.
     closed = bool(said) and crash is None
     counts: dict[str, Any] = {name: int(said.get(name, 0)) for name in _COUNTS} if closed else dict(_taped(tape))
     return WorkerReport(
         **who,
-        topics=_topics(who["worker"], tape, header),
+        topics=(workload.topic,) if workload is not None else tape.header.topics if tape is not None else (),
         closed=closed,
         **counts,
         lag_max_ms=float(said.get("lag_max_ms", 0.0)),
@@ -66,12 +69,10 @@ def _who(directory: Path, tape: Tape | None) -> dict[str, Any]:
     }
 
 
-def _topics(worker: int, tape: Tape | None, header: RunHeader | None) -> tuple[str, ...]:
-    """The topic of its workload; where the run's header does not say, all that the tape names."""
-    for workload in header.workloads if header is not None else ():
-        if worker in workload.workers:
-            return (workload.topic,)
-    return tape.header.topics if tape is not None else ()
+def _workload(worker: int, header: RunHeader | None) -> WorkloadFacts | None:
+    """The run's header knows which of its topics a worker used; the tape names them all."""
+    workloads = header.workloads if header is not None else ()
+    return next((workload for workload in workloads if worker in workload.workers), None)
 
 
 def _taped(tape: Tape | None) -> dict[str, int]:
