@@ -20,7 +20,7 @@ from cattrs import (
     ForbiddenExtraKeysError,
     IterableValidationError,
 )
-from cattrs.gen import make_dict_structure_fn
+from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
 
 from chaoskafka.cluster.targets import Target
 from chaoskafka.scenario.catalogue import did_you_mean
@@ -92,7 +92,9 @@ def _mismatch(kind: Any, value: object) -> Mismatch:
 
 
 def _exactly(kind: type, *also: type) -> Callable[[Any, Any], Any]:
-    def structure(value: Any, _: Any) -> Any:
+    def structure(value: Any, asked: Any) -> Any:
+        if _is_choice(asked):  # cattrs finds hooks by class first, and every StrEnum is a str
+            return _choice(asked)(value, asked)
         if type(value) not in (kind, *also):
             raise _mismatch(kind, value)
         if isinstance(value, float) and not math.isfinite(value):
@@ -108,6 +110,7 @@ def _choice(kind: Any) -> Callable[[Any, Any], Any]:
     allowed = {member.value: member for member in kind} if is_enum else {arm: arm for arm in get_args(kind)}
 
     def structure(value: Any, _: Any) -> Any:
+        value = value.value if isinstance(value, Enum) else value  # as `plain` leaves it
         for known, chosen in allowed.items():
             if type(known) is type(value) and known == value:
                 return chosen
@@ -161,7 +164,7 @@ def _sequence(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
 
 def _mapping(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
     key, below = get_args(kind)
-    inner = converter.get_structure_hook(dict[key, below])  # type: ignore[valid-type]
+    inner = mapping_structure_factory(kind, converter, structure_to=dict, key_type=key, val_type=below)
 
     def structure(value: Any, _: Any) -> Any:
         if not isinstance(value, Mapping):
