@@ -1,6 +1,6 @@
-"""`python -m chaoskafka.images build [VERSION] | list | lock VERSION …`: the images alone.
+"""`python -m chaoskafka.images build [VERSION] | current [VERSION] | list | lock VERSION …`: the images alone.
 
-`lock` is for maintainers: it resolves a Kafka release and writes the lock file that builds are held against.
+`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `lock` is for maintainers: it resolves a Kafka release and writes the lock file that builds are held against.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from chaoskafka.errors import ChaosKafkaError
-from chaoskafka.images.build import ensure, listed
+from chaoskafka.images.build import are_current, ensure, listed
 from chaoskafka.images.commands import sha256_of
 from chaoskafka.images.kafka import fetch_jars
 from chaoskafka.images.recipe import lock_file
@@ -24,6 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m chaoskafka.images", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("build").add_argument("version", nargs="?", default=NEWEST)
+    commands.add_parser("current").add_argument("version", nargs="?", default=NEWEST)
     commands.add_parser("list")
     lock = commands.add_parser("lock")
     lock.add_argument("version")
@@ -33,6 +34,8 @@ def main() -> int:
     try:
         if given.command == "build":
             ensure(given.version, report=_say)
+        elif given.command == "current":
+            return 0 if are_current(given.version) else 1
         elif given.command == "list":
             for name, image, size_bytes in listed():
                 _say(f"{name:32} {image:20} {size_bytes / 1e6:6.0f} MB")

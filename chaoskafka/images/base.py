@@ -18,7 +18,6 @@ from chaoskafka.images import commands, engine
 from chaoskafka.images.cache import cache_dir
 from chaoskafka.images.recipe import RECIPES, Recipe
 
-SUITE = "bookworm"
 WITHIN_S = 1200.0  # about 60 s on a fast line; 150 MB of packages
 MEND = "apt-get install mmdebstrap debian-archive-keyring"
 FAST = 1  # gzip level: the archive is read once, so time counts more than size
@@ -35,7 +34,11 @@ def build_base(client: docker.DockerClient, recipe: Recipe) -> None:
 
 def packages() -> list[str]:
     """The Debian packages of the recipe."""
-    lines = (RECIPES / "base" / "packages.txt").read_text().splitlines()
+    return _lines("packages.txt")
+
+
+def _lines(name: str) -> list[str]:
+    lines = (RECIPES / "base" / name).read_text().splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -43,16 +46,15 @@ def _make(archive: Path, architecture: str) -> None:
     with tempfile.TemporaryDirectory(dir=archive.parent) as name:
         hooks = {hook: _hook(Path(name), hook) for hook in ("prepare", "finish")}
         raw, packed = Path(name) / "root.tar", Path(name) / "root.tar.gz"
+        *options, suite = _lines("options.txt")
         argv = [
             "mmdebstrap",
-            "--quiet",
-            "--variant=essential",
+            *options,
             f"--architectures={architecture}",
             f"--include={','.join(packages())}",
-            *(f"--dpkgopt=path-exclude=/usr/share/{where}/*" for where in ("doc", "locale", "man/*")),
             f'--essential-hook={hooks["prepare"]} "$1"',
             f'--customize-hook={hooks["finish"]} "$1"',
-            SUITE,
+            suite,
             "-",
         ]
         with raw.open("wb") as out:

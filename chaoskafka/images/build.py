@@ -18,6 +18,7 @@ from chaoskafka.images.layers import build_image
 from chaoskafka.images.recipe import KIND_LABEL, ImageSet, Kind, Recipe, recipe_of
 
 Report = Callable[[str], None]
+NEEDED = (Kind.KAFKA, Kind.TOOLBOX, Kind.CLIENT)
 
 
 def ensure(kafka_version: str, report: Report = lambda _: None, client: docker.DockerClient | None = None) -> ImageSet:
@@ -26,8 +27,7 @@ def ensure(kafka_version: str, report: Report = lambda _: None, client: docker.D
     Blocks: milliseconds if all are current, about two minutes if none is. `report` gets a line for each image that is
     built. Raises EnvironmentFailure (no engine, unknown release, something missing) and CommandFailed.
     """
-    kinds = (Kind.KAFKA, Kind.TOOLBOX, Kind.CLIENT)
-    recipes = build(kinds, kafka_version=kafka_version, report=report, client=client)
+    recipes = build(NEEDED, kafka_version=kafka_version, report=report, client=client)
     return ImageSet(**{recipe.kind.value: recipe.name for recipe in recipes})
 
 
@@ -50,6 +50,12 @@ def build(
             if again or not engine.is_current(client, recipe):
                 _build_one(client, recipe, kafka_version, report)
     return recipes
+
+
+def are_current(kafka_version: str, client: docker.DockerClient | None = None) -> bool:
+    """Whether `ensure` would have nothing to build. Raises EnvironmentFailure without an engine."""
+    client = client or engine.open_engine()
+    return all(engine.is_current(client, recipe_of(kind, kafka_version)) for kind in NEEDED)
 
 
 def listed(client: docker.DockerClient | None = None) -> list[tuple[str, str, int]]:

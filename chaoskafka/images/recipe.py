@@ -114,7 +114,7 @@ def _digest(kind: Kind, kafka_version: str) -> str:
 
 
 _CODE = {
-    Kind.BASE: ("base.py",),
+    Kind.BASE: (),  # its recipe is all data, and takes the longest to follow
     Kind.KAFKA: ("kafka.py", "layers.py"),
     Kind.TOOLBOX: ("layers.py",),
     Kind.CLIENT: ("client.py", "layers.py"),
