@@ -39,21 +39,23 @@ def run_lock(run_id: str) -> Iterator[Path]:
     if not RUN_ID.fullmatch(run_id):
         raise UsageError(f"run id {run_id!r}: at most 40 of a-z, 0-9, '_', '.', '-', beginning with a letter or digit")
     path = runs_directory() / f"{run_id}.lock"
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            wait_until(
-                f"the lock {path}", read=lambda: _try_lock(descriptor), good=bool, within_s=_TAKE_WITHIN_S, every_s=0.1
-            )
-        except WaitTimeout as held:
-            raise UsageError(f"run {run_id!r} is alive already: {path} is locked") from held
+        descriptor = wait_until(
+            f"the lock {path}",
+            read=lambda: _take(path),
+            good=lambda taken: taken is not None,
+            within_s=_TAKE_WITHIN_S,
+            every_s=0.1,
+        )
+    except WaitTimeout as held:
+        raise UsageError(f"run {run_id!r} is alive already: {path} is locked") from held
+    assert descriptor is not None
+    try:
         os.ftruncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
+        yield path
     finally:
+        path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
@@ -73,6 +75,20 @@ def forget(run_id: str) -> None:
     """Remove the lock file of a dead run; harmless when there is none."""
     if RUN_ID.fullmatch(run_id) and not is_alive(run_id):
         (runs_directory() / f"{run_id}.lock").unlink(missing_ok=True)
+
+
+def _take(path: Path) -> int | None:
+    """A descriptor that holds the lock of the file that `path` names; None when somebody else holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        # Between our open and our lock the file may have been removed as a dead run's; then nobody sees our lock.
+        if _try_lock(descriptor) and path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):
+            return descriptor
+    except OSError:
+        os.close(descriptor)
+        raise
+    os.close(descriptor)
+    return None
 
 
 def _try_lock(descriptor: int) -> bool:

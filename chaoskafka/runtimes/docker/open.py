@@ -53,8 +53,8 @@ def open_cluster(
     """Start every node and yield the cluster once all processes run; whether Kafka is ready is another question.
 
     Blocks. `stop` cuts the start short (Interrupted), never the removal. `keep` leaves all that was created when the
-    block ends without an error: from then on it counts as a dead run's, for a sweep to remove. Raises UsageError for what cannot be started
-    as written, and EnvironmentFailure.
+    block ends without an error: once this process has ended it counts as a dead run's, for a sweep to remove. Raises
+    UsageError for what cannot be started as written, and EnvironmentFailure.
     """
     kafka_version(spec.kafka)
     config.check_config(spec.config)

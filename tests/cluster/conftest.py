@@ -1,0 +1,82 @@
+"""Real containers: skipped without an engine, a failure when CHAOSKAFKA_REQUIRE=docker."""
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+from chaoskafka.clock import MonotonicClock, wait_until
+from chaoskafka.cluster.abilities import Cluster, Knock
+from chaoskafka.cluster.admin import Admin
+from chaoskafka.cluster.ready import wait_formed
+from chaoskafka.cluster.spec import CLIENTS_PORT, ClusterSpec, Timeouts
+from chaoskafka.cluster.views import Views
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.images import ensure
+from chaoskafka.runtimes.docker.engine import Engine, connect
+from chaoskafka.runtimes.docker.labels import RUN
+from chaoskafka.runtimes.docker.open import Images, open_cluster
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """The engine, or a skip that CHAOSKAFKA_REQUIRE=docker turns into a failure."""
+    try:
+        connection = connect()
+        found = connection.__enter__()
+    except EnvironmentFailure as missing:
+        if os.environ.get("CHAOSKAFKA_REQUIRE") == "docker":
+            raise
+        pytest.skip(f"no Docker engine: {missing.problem}")
+    try:
+        yield found
+    finally:
+        connection.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def images(engine: Engine) -> Images:
+    """The images of the default version, built when they are missing."""
+    found = ensure("4.2.0")
+    return Images(kafka=found.kafka, toolbox=found.toolbox, client=found.client)
+
+
+@pytest.fixture(scope="session")
+def three(images: Images) -> Iterator[Cluster]:
+    """Three combined nodes that have formed; tests that hurt it heal it."""
+    spec = ClusterSpec(nodes=3, timeouts=Timeouts.FAST, config={"offsets.topic.num.partitions": "3"})
+    with open_cluster(spec, run_id=f"tests-{secrets.token_hex(3)}", images=images) as cluster:
+        wait_formed(Views(cluster.host_addresses()), spec, within_s=180, clock=MonotonicClock())
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def views(three: Cluster) -> Views:
+    return Views(three.host_addresses())
+
+
+@pytest.fixture(scope="session")
+def admin(three: Cluster) -> Admin:
+    return Admin(three.host_addresses().values())
+
+
+def objects_of(engine: Engine, run_id: str) -> list[str]:
+    """Names of everything that carries a run's label."""
+    api, filters = engine.api.api, {"label": f"{RUN}={run_id}"}
+    containers = [each["Names"][0].lstrip("/") for each in api.containers(all=True, filters=filters)]
+    volumes = [each["Name"] for each in api.volumes(filters=filters)["Volumes"] or []]
+    networks = [each["Name"] for each in api.networks(filters=filters)]
+    return sorted([*containers, *volumes, *networks])
+
+
+def wait_for_answers(cluster: Cluster) -> None:
+    """Until every broker answers on its clients' port, as asked from inside."""
+    for broker in cluster.spec.broker_ids:
+        node = cluster.nodes[broker]
+        wait_until(
+            f"{node.spec.name} to answer",
+            read=lambda node=node: node.knock(CLIENTS_PORT),  # type: ignore[misc]
+            good=lambda knock: knock is Knock.ANSWERED,
+            within_s=180,
+        )
