@@ -1,6 +1,7 @@
 """`python -m chaoskafka.images build [VERSION] | current [VERSION] | list | lock VERSION …`: the images alone.
 
-`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `lock` is for maintainers: it resolves a Kafka release and writes the lock file that builds are held against.
+`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `lock` is for maintainers: it
+resolves a Kafka release and writes the lock file that builds are held against.
 """
 
 from __future__ import annotations

@@ -1,0 +1,40 @@
+# Each target sets up what it needs, so a fresh clone needs no other command. The set-up says nothing when all is there.
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap demo test lint unit nightly lock clean
+
+BIN := .venv/bin
+LEADER_KILLED := scenarios/leader-killed.yaml
+
+help:
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+bootstrap: ## Python environment, Docker engine, images
+	@scripts/bootstrap
+
+demo: bootstrap ## kill the leader of a partition of a real cluster, and judge what happened
+	@$(BIN)/chaoskafka run $(LEADER_KILLED)
+
+test: bootstrap lint ## every test, those on real clusters too
+	$(BIN)/python -m pytest
+
+lint: bootstrap ## style, types, import directions
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: bootstrap ## the tests that need no Docker
+	$(BIN)/python -m pytest -m "not docker"
+
+nightly: bootstrap ## every scenario, one after the other
+	$(BIN)/chaoskafka run scenarios/*.yaml
+
+lock: ## resolve the Python dependencies anew
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \
+	  --python-version 3.11 --output-file requirements.lock pyproject.toml
+	$(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --no-header --python-version 3.11 \
+	  --constraint requirements.lock --output-file chaoskafka/images/recipes/client/requirements.lock \
+	  chaoskafka/images/recipes/client/requirements.in
+
+clean: ## remove the Python environment, caches of tools, and recorded runs
+	rm -rf .venv runs .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build *.egg-info

@@ -1,0 +1,82 @@
+"""Tests on real clusters: skipped where no engine answers, and never silently where they are required.
+
+CHAOSKAFKA_REQUIRE=docker (continuous integration) makes a skipped docker test a failure, whatever skipped it, and fails
+the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from functools import cache
+
+import pytest
+
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.images import open_engine
+
+REAL_RUNS_FLOOR = 12  # raise it as tests on real clusters are added; lower it only with a reason in the commit
+
+
+class RealRuns:
+    """Counts the docker tests that passed, and judges the session by them if they are required."""
+
+    def __init__(self, *, required: bool) -> None:
+        self.required = required
+        self.marked: set[str] = set()
+        self.passed: set[str] = set()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        self.marked |= {item.nodeid for item in items if item.get_closest_marker("docker")}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.nodeid in self.marked and (missing := missing_engine()):
+            pytest.skip(missing)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if self.required and item.nodeid in self.marked and report.skipped and not hasattr(report, "wasxfail"):
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+            report.outcome = "failed"
+            report.longrepr = f"CHAOSKAFKA_REQUIRE=docker forbids to skip this test. {reason}"
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.nodeid in self.marked and report.when == "call" and report.passed:
+            self.passed.add(report.nodeid)
+
+    @property
+    def too_few(self) -> bool:
+        return self.required and len(self.passed) < REAL_RUNS_FLOOR
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.too_few and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.marked:
+            # Not a failure of any test, so it needs a line of its own, next to pytest's closing one.
+            shortage = ": too few, so this session fails" if self.too_few else ""
+            terminalreporter.write_line(
+                f"real cluster tests: {len(self.passed)} passed (floor {REAL_RUNS_FLOOR}){shortage}"
+            )
+
+
+@cache
+def missing_engine() -> str:
+    """Why docker tests cannot run here; empty if they can."""
+    try:
+        open_engine().close()
+    except EnvironmentFailure as failure:
+        return failure.problem
+    return ""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required = os.environ.get("CHAOSKAFKA_REQUIRE", "")
+    if required not in ("", "docker"):
+        raise pytest.UsageError(f"CHAOSKAFKA_REQUIRE={required}: only docker can be required")
+    config.pluginmanager.register(RealRuns(required=bool(required)), "real-runs")
