@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import traceback
@@ -29,9 +30,12 @@ def gravest(codes: Iterable[ExitCode]) -> ExitCode:
 
 
 def say(text: str) -> None:
-    """To stdout: what the command was called for."""
-    sys.stdout.write(text.rstrip("\n") + "\n")
-    sys.stdout.flush()
+    """To stdout: what the command was called for. A reader who left (`| head`) changes no exit code."""
+    try:
+        sys.stdout.write(text.rstrip("\n") + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails again when it flushes at exit
 
 
 def complain(text: str) -> None:

@@ -103,11 +103,12 @@ def _fault(fault: FaultTimes) -> Iterator[RenderableType]:
     moved = sorted(fault.partitions, key=lambda p: (p.new_leader is None, p.topic, p.partition))
     shown = moved[:PARTITIONS_SHOWN]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for heading in ("partition", "leader", "seen by", "first ack", "first read", "unavailable", "ISR full"):
+    for heading in ("partition", "leader", "seen by", "first ack", "first read", "longest gap", "ISR full"):
         table.add_column(heading, overflow="fold", no_wrap=heading in ("leader", "seen by"))
     for times in shown:
         table.add_row(*_cells(times))
-    yield table
+    if shown:
+        yield table
     for times in shown:
         if times.note:
             yield Text(f"{times.topic}/{times.partition}: {times.note}")

@@ -1,0 +1,94 @@
+"""`chaoskafka run` where there is no engine: a clear message, exit code 3, and a run that CI sees as an error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaoskafka.commands import RunRequest
+from chaoskafka.commands.run import replay_command
+from chaoskafka.errors import ExitCode
+
+GOOD = """\
+topics: {orders: {}}
+workloads: [{produce: {topic: orders}}]
+plan: [{after_s: 5, kill: {target: any, for_s: 15}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """Two runs on a machine whose engine does not answer."""
+    where = tmp_path_factory.mktemp("no-engine")
+    (where / "case.yaml").write_text(GOOD)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHAOSKAFKA_", "DOCKER_"))}
+    environment["DOCKER_HOST"] = f"unix://{where}/nobody.sock"
+    words = ["run", "case.yaml", "--seed", "41", "--repeat", "2", "--junit", "junit.xml", "--json", "results.jsonl"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from chaoskafka.cli import main; main()", *words],
+        env=environment,
+        cwd=where,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    return done, where
+
+
+def test_the_exit_code_says_that_the_environment_lacks_something(
+    ended: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    done, _ = ended
+    assert done.returncode == ExitCode.ENVIRONMENT
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_each_repetition_has_a_seed_of_its_own_and_a_line_in_the_summary(
+    ended: tuple[subprocess.CompletedProcess[str], Path],
+) -> None:
+    done, _ = ended
+    assert "0 of 2 runs passed" in done.stdout
+    assert "environment  case  seed 41" in done.stdout
+    assert "environment  case  seed 42" in done.stdout
+
+
+def test_progress_is_plain_lines_on_stderr(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    done, _ = ended
+    assert "phase 1: load and plan" in done.stderr
+    assert "replay: chaoskafka run case.yaml --seed 41" in done.stderr
+    assert "\x1b" not in done.stderr
+
+
+def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    _, where = ended
+    assert 'tests="2" failures="0" errors="2"' in (where / "junit.xml").read_text()
+    assert (where / "results.jsonl").read_text() == ""
+
+
+def test_the_run_directory_says_what_was_asked(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    _, where = ended
+    header = json.loads((where / "runs" / "case" / "latest" / "run.json").read_text())
+    assert header["seed"] == 42
+    assert header["plan"][0]["target"] == "any"
+
+
+def test_the_replay_command_is_what_a_shell_takes() -> None:
+    request = RunRequest(
+        scenarios=("my case.yaml",),
+        seed=None,
+        repeat=1,
+        keep=False,
+        out=Path("runs"),
+        settings=("plan[0].kill.for_s=8",),
+        timeout_s=300.0,
+        junit=None,
+        json=None,
+    )
+    told = replay_command("my case.yaml", 7, request)
+    assert told == "chaoskafka run 'my case.yaml' --seed 7 --set 'plan[0].kill.for_s=8' --timeout-s 300"

@@ -1,0 +1,88 @@
+"""The text report: the answer first, honest figures, and no line too wide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaoskafka.report.as_text import EVIDENCE_SHOWN, PARTITIONS_SHOWN, as_text
+from chaoskafka.report.result import Result
+
+RUN = Path("runs/leader-killed/20260101T000000-7")
+
+
+def text(result: Result, width: int = 120) -> str:
+    return as_text(result, RUN, width=width)
+
+
+def row(report: str, start: str) -> str:
+    return next(line for line in report.splitlines() if line.lstrip().startswith(start))
+
+
+def test_the_answer_comes_first_and_the_way_back_last(result: Result) -> None:
+    lines = text(result).splitlines()
+    assert lines[0].startswith("FAIL  Leader killed")
+    assert lines[-2].endswith(str(RUN))
+    assert lines[-1].endswith("chaoskafka run leader-killed --seed 7")
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_line_is_wider_than_asked(result: Result, width: int) -> None:
+    lines = text(result, width).splitlines()[:-2]
+    assert max(map(len, lines)) <= width
+
+
+def test_each_check_has_its_answer_its_counts_and_its_summary(result: Result) -> None:
+    report = text(result)
+    assert row(report, "fail").split()[:5] == ["fail", "no_lost_acknowledged", "8", "of", "14021"]
+    assert row(report, "unknown").split()[:3] == ["unknown", "all_delivered", "0"]
+    assert row(report, "pass").split()[:3] == ["pass", "took_effect", "1"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_figure_of_a_partition_that_moved_is_there(result: Result, width: int) -> None:
+    report = text(result, width)
+    moved = report[report.index("orders/0  ") :]
+    for figure in ("1→2", "2: 9.11-9.13", "3: 9.12", "9.80-9.90", "9.85-9.95", "9.90-10.02", "±0.05", "17.40-17.52"):
+        assert figure in moved
+
+
+def test_partitions_whose_leader_moved_come_first(result: Result) -> None:
+    report = text(result)
+    assert report.index("1→2") < report.index("3 stays")
+
+
+def test_a_fault_that_never_bit_says_so(result: Result) -> None:
+    assert "never seen to bite, or never healed" in text(result)
+
+
+def test_a_gap_that_is_still_open_says_so(result: Result) -> None:
+    fault = result.faults[0]
+    moved = fault.partitions[1]
+    still = replace(moved, unavailable=(replace(moved.unavailable[0], open=True),), note="no read after the fault")
+    report = text(replace(result, faults=(replace(fault, partitions=(still,)),)))
+    assert "still open" in report
+    assert "orders/0: no read after the fault" in report
+
+
+def test_evidence_is_bounded_and_says_how_much_more_there_is(result: Result) -> None:
+    report = text(result)
+    assert report.count("sequence=") == EVIDENCE_SHOWN
+    assert "and 3 more" in report
+    assert "KeyError: 'x'" in report
+
+
+def test_partitions_are_bounded_too(result: Result) -> None:
+    fault = result.faults[0]
+    many = tuple(replace(fault.partitions[1], partition=i) for i in range(PARTITIONS_SHOWN + 5))
+    assert "and 5 more partitions" in text(replace(result, faults=(replace(fault, partitions=many),)))
+
+
+def test_text_of_the_run_is_no_markup(result: Result) -> None:
+    odd = replace(result, title="[bold]x[/bold] :smile:", troubles=("[red]",))
+    report = text(odd)
+    assert "[bold]x[/bold] :smile:" in report
+    assert "[red]" in report
+    assert "\x1b" not in report
