@@ -118,11 +118,12 @@ class Watcher:
         self._unchanged_ns = time.monotonic_ns()  # send of the last poll that showed the present state
         self._up: bool | None = None
         self._up_ns = self._unchanged_ns  # send of the last attempt that showed `_up`
+        self._tried_ns = self._unchanged_ns  # when the attempt began that is under way
 
     async def run(self) -> None:
         """Poll, and reconnect whenever the broker is away. Never returns; ends by cancellation."""
         while True:
-            tried_ns = time.monotonic_ns()
+            self._tried_ns = time.monotonic_ns()
             try:
                 stream = await open_stream(self._address, connect_s=CONNECT_S, answer_s=self._watch.answer_s)
                 try:
@@ -130,7 +131,7 @@ class Watcher:
                 finally:
                     stream.close()
             except NoAnswer as silence:
-                self._reachable(tried_ns, time.monotonic_ns(), str(silence))
+                self._reachable(self._tried_ns, time.monotonic_ns(), str(silence))
             await asyncio.sleep(max(RETRY_S, self._watch.every_s))
 
     async def _poll(self, stream: Stream) -> None:
@@ -139,6 +140,7 @@ class Watcher:
         frame, answer_type = prepare(self._watch.ask, stream.offered)
         due = loop.time()
         while True:
+            self._tried_ns = time.monotonic_ns()
             found = await stream.exchange(frame, self._watch.answer_s)
             self._tally.polls += 1
             self._reachable(found.sent_ns, found.received_ns, None)
