@@ -19,13 +19,13 @@ _PROTOCOLS = ("classic", "consumer")  # group.protocol; "consumer" is KIP-848
 class Consume:
     """A consumer group, one member per process. Raises ValueError, naming the field."""
 
-    topic: str
-    group: str = "readers"
-    processes: int = 1
-    client: Client = HARNESS
-    protocol: Literal["classic", "consumer"] = "classic"
-    commit_every_s: float = 1.0
-    drain_s: float = DRAIN_S
+    topic: str  # which the group reads
+    group: str = "readers"  # its name
+    processes: int = 1  # its members
+    client: Client = HARNESS  # a profile (harness, librdkafka_default) or librdkafka settings
+    protocol: Literal["classic", "consumer"] = "classic"  # group.protocol; consumer is KIP-848
+    commit_every_s: float = 1.0  # by hand, after what was read is on the tape
+    drain_s: float = DRAIN_S  # for the last commit and the close
 
     def __post_init__(self) -> None:
         check_topic(self.topic)

@@ -26,13 +26,13 @@ class Produce:
     Raises ValueError, naming the field.
     """
 
-    topic: str
-    rate_per_s: float = 600.0
-    acks: Literal["all", "1", "0", 1, 0] = "all"
-    client: Client = HARNESS
-    processes: int = 1
-    message_bytes: int = 200
-    drain_s: float = DRAIN_S
+    topic: str  # to which every process sends, to all partitions in turn
+    rate_per_s: float = 600.0  # messages, in total over processes and partitions
+    acks: Literal["all", "1", "0", 1, 0] = "all"  # what the client takes for stored
+    client: Client = HARNESS  # a profile (harness, librdkafka_default) or librdkafka settings
+    processes: int = 1  # each with one producer
+    message_bytes: int = 200  # of each payload
+    drain_s: float = DRAIN_S  # for what is under way at the end to be answered
 
     def __post_init__(self) -> None:
         check_topic(self.topic)

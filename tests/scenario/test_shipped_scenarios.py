@@ -1,0 +1,49 @@
+"""The scenarios of the repository: each asks a question, none can pass by a generous limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chaoskafka.cluster.config import FAST
+from chaoskafka.cluster.spec import Timeouts
+from chaoskafka.scenario.find import SHIPPED, find_scenario, scenarios_by_name
+from chaoskafka.scenario.load import load_scenario
+from chaoskafka.scenario.model import DEFAULT_EXPECT
+
+FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
+SESSION_DEFAULT_S = 9.0  # broker.session.timeout.ms
+GENEROUS = 1.5  # no limit above so many times the bound that the settings imply
+SETTING = "broker.session.timeout.ms"
+
+
+def test_there_are_some() -> None:
+    assert {"leader-killed", "leader-killed-fast"} <= {path.stem for path in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_loads_asks_its_question_and_judges_at_least_the_usual(path: Path) -> None:
+    scenario = load_scenario(path)
+    assert scenario.question.partition("?")[1], "the first comment asks the question"
+    assert scenario.title != scenario.name
+    assert set(DEFAULT_EXPECT) <= {item.word for item in scenario.expect}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_no_limit_is_generous(path: Path) -> None:
+    scenario = load_scenario(path)
+    fast = float(FAST[SETTING]) / 1000 if scenario.cluster.timeouts is Timeouts.FAST else SESSION_DEFAULT_S
+    session_s = float(scenario.cluster.config.get(SETTING, fast * 1000)) / 1000
+    bound_s = session_s + session_s / 8  # the controller looks for lapsed leases every S/8
+    for item in scenario.expect:
+        for name in ("within_s", "at_most_s"):
+            limit_s = getattr(item.value, name, 0.0)
+            assert limit_s <= GENEROUS * bound_s, f"{item.word}: {limit_s} s for a bound of {bound_s} s"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_each_is_shipped_and_found_by_name(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_scenario(path.stem).read_bytes() == path.read_bytes()
+    assert scenarios_by_name()[path.stem] == SHIPPED / path.name
