@@ -189,7 +189,8 @@ class _Status:
             for piece in self._stream:
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
-                    self._latest = parse_status(line) or self._latest
+                    status = parse_status(line)
+                    self._latest = self._latest if status is None else status
                 rest = rest if len(rest) <= _LINE_MAX_BYTES else b""
         except (
             docker_errors.DockerException,
