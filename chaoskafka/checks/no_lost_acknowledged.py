@@ -34,8 +34,8 @@ class NoLostAcknowledged:
             acked = acknowledged(history, partition)
             absent = acked.join(messages(history, partition), on=IDENTITY, how="anti")
             # Only below the log start may a record have expired. An acknowledgement without an offset compares as
-            # null, so it is never taken for expired.
-            expired = (pl.col("offset") < end.log_start).fill_null(value=False)
+            # null: it may have lain there too, unless the log still begins where it began.
+            expired = (pl.col("offset") < end.log_start).fill_null(value=end.log_start > 0)
             lost = label(absent.filter(~expired), promises(history.header, partition.topic), "keeps")
             found.append(_described(lost, end, history, partition))
             doubts += _unanswered(partition, acked, absent.filter(expired))
@@ -81,7 +81,7 @@ def _unanswered(partition: TopicPartition, acked: pl.DataFrame, expired: pl.Data
         return [Doubt(Reason.NEVER_LOADED, str(partition), "nothing was acknowledged")]
     if expired.is_empty():
         return []
-    return [Doubt(Reason.EXPIRED, str(partition), f"{expired.height} acknowledged messages lay below the log start")]
+    return [Doubt(Reason.EXPIRED, str(partition), f"{expired.height} acknowledged messages lay, or may have lain, below the log start")]
 
 
 def _permitted(failing: pl.DataFrame) -> str:
