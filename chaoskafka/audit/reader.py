@@ -48,6 +48,7 @@ class PartitionReader:
         self._ending = ending
         self._leader, self._epoch = ending.leader, ending.leader_epoch
         self._clock = clock
+        self._at = ending.log_start  # everything below it has been kept
         self._connection: Connection | None = None
 
     def __enter__(self) -> Self:
@@ -59,33 +60,37 @@ class PartitionReader:
     def read(self, run: int, deadline: Deadline) -> Reading:
         """Everything from the log start to the end. Blocks until then, until the deadline, or until it is hopeless."""
         found = PartitionTables(run)
-        at, tries, problem = self._ending.log_start, 0, None
-        while at < self._ending.end:
+        tries, problem = 0, None
+        while self._at < self._ending.end:
             if deadline.left_s(self._clock) <= 0:
-                return Reading(tables=found, read_to=at, problem=problem or "time was up")
+                problem = problem or "time was up"
+                break
+            before = self._at
             try:
-                reached = self._add(found, self._fetch(at), at)
+                self._add(found, self._fetch())
             except NoAnswer as silence:
-                reached, problem = at, str(silence)
+                problem = str(silence)
             except (Damaged, Unreadable, _Stopped) as hopeless:
-                return Reading(tables=found, read_to=at, problem=str(hopeless))
-            if reached > at:
-                at, tries, problem = reached, 0, None
+                problem = str(hopeless)
+                break
+            if self._at > before:
+                tries, problem = 0, None
                 continue
             tries += 1
             if tries >= TRIES_MAX:
-                return Reading(tables=found, read_to=at, problem=problem or f"no data at offset {at}")
+                problem = problem or f"no data at offset {self._at}"
+                break
             self._clock.pause(PAUSE_S)
             self._follow()
-        return Reading(tables=found, read_to=at, problem=None)
+        return Reading(tables=found, read_to=self._at, problem=problem)
 
-    def _add(self, found: PartitionTables, data: bytes, at: int) -> int:
-        """Keep the batches between `at` and the end; returns where the next one begins.
+    def _add(self, found: PartitionTables, data: bytes) -> None:
+        """Keep the batches that come next, up to the end.
 
         A batch is kept whole or not at all: it is parsed to its end before anything of it is added.
         """
         for batch in split(data):
-            if batch.last_offset < at:
+            if batch.last_offset < self._at:
                 continue
             if batch.base_offset >= self._ending.end:
                 break
@@ -94,11 +99,10 @@ class PartitionReader:
             for offset, time_ms, _, value in parsed:
                 if offset >= self._ending.log_start:  # a log may start inside a batch (DeleteRecords)
                     found.add_record(batch.base_offset, offset, time_ms, value)
-            at = batch.last_offset + 1
-        return at
+            self._at = batch.last_offset + 1
 
-    def _fetch(self, at: int) -> bytes:
-        """One piece of log from `at` on. Raises NoAnswer when it may work later, _Stopped when it never will."""
+    def _fetch(self) -> bytes:
+        """The next piece of log. Raises NoAnswer when it may work later, _Stopped when it never will."""
         if self._connection is None:
             if self._leader not in self._views.addresses:
                 raise NoAnswer(f"no leader to read from (leader {self._leader})")
@@ -107,7 +111,7 @@ class PartitionReader:
             topic_id=parse_uuid(self._ending.topic_id),
             partition=self._partition[1],
             leader_epoch=self._epoch,
-            offset=at,
+            offset=self._at,
             bytes_max=FETCH_BYTES_MAX,
             wait_ms=200,
         )
@@ -117,9 +121,9 @@ class PartitionReader:
         for topic in answer.responses:
             for part in topic.partitions:
                 if part.error_code and not part.error_code.retriable:
-                    raise _Stopped(f"broker {self._leader} at offset {at}: {part.error_code.name}")
+                    raise _Stopped(f"broker {self._leader} at offset {self._at}: {part.error_code.name}")
                 if part.error_code:
-                    raise NoAnswer(f"broker {self._leader} at offset {at}: {part.error_code.name}")
+                    raise NoAnswer(f"broker {self._leader} at offset {self._at}: {part.error_code.name}")
                 return bytes(part.records or b"")
         raise NoAnswer(f"broker {self._leader}: FETCH answered nothing")
 
