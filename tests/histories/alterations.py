@@ -6,6 +6,7 @@ In: a Copy. Out: nothing; the copy is changed.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import polars as pl
 
@@ -14,6 +15,8 @@ from chaoskafka.history.tape import Outcome
 from chaoskafka.history.views import acted
 from chaoskafka.timing.leadership import live_brokers
 from tests.histories.copy import Copy, Row
+
+Alteration = Callable[[Copy], None]
 
 
 def at(offset: int) -> pl.Expr:

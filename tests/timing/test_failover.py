@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from chaoskafka.history.read import open_history
+from chaoskafka.timing.failover import failover
+from chaoskafka.timing.times import FaultTimes, PartitionTimes
+from tests.histories import alterations
+from tests.histories.builder import VICTIM, Shape, build
+from tests.histories.copy import Copy
+
+SHAPE = Shape(partitions=2)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Copy:
+    return Copy(build(tmp_path / "run", SHAPE))
+
+
+def the_fault(run: Copy) -> FaultTimes:
+    (fault,) = failover(open_history(run.run_dir))
+    return fault
+
+
+def led_by_the_victim(fault: FaultTimes) -> PartitionTimes:
+    return next(partition for partition in fault.partitions if partition.old_leader == VICTIM)
+
+
+def test_the_window_is_from_the_deed_to_the_proof_of_healing(run: Copy) -> None:
+    fault = the_fault(run)
+    assert (fault.word, fault.targets) == ("kill", (VICTIM,))
+    assert fault.window_s == pytest.approx(SHAPE.down_s + SHAPE.heal_s)
+
+
+def test_leadership_is_what_the_live_brokers_said(run: Copy) -> None:
+    hit, spared = the_fault(run).partitions
+    assert (hit.old_leader, hit.new_leader) == (VICTIM, SHAPE.new_leader(0))
+    assert (hit.old_epoch, hit.new_epoch) == (SHAPE.epoch(0), SHAPE.new_epoch(0))
+    assert [sight.broker for sight in hit.seen_by] == [2, 3]
+    for sight in hit.seen_by:
+        assert SHAPE.elect_s <= sight.seen.lo_s < sight.seen.hi_s < SHAPE.elect_s + 0.1
+    assert (spared.old_leader, spared.new_leader, spared.seen_by) == (SHAPE.leader(1), None, ())
+    assert hit.in_sync is not None
+    assert hit.in_sync.lo_s == pytest.approx(5.306)  # recovered less 0.2 s, as the second broker tells it
+    assert hit.note is None
+
+
+def test_the_first_success_is_one_in_the_new_epoch(run: Copy) -> None:
+    hit = led_by_the_victim(the_fault(run))
+    assert [sight.client for sight in hit.first_ack] == ["producer 1", "producer 2"]
+    assert [sight.client for sight in hit.first_read] == ["group readers"]
+    for sight in (*hit.first_ack, *hit.first_read):
+        assert SHAPE.elect_s < sight.first.lo_s < sight.first.hi_s < SHAPE.elect_s + 0.1
+
+
+def test_an_acknowledgement_out_of_the_old_leaders_epoch_is_not_a_redirect(run: Copy) -> None:
+    """The zombie's late answers come after the election, for batches of its own epoch."""
+    first = led_by_the_victim(the_fault(run)).first_ack[0].first.hi_s
+    batches = run.history.batches(run.partition)
+    new = batches.filter(batches["leader_epoch"] == SHAPE.new_epoch(0))["base_offset"].sort()
+    run.set("audit/batch", pl.col("base_offset") <= new[3], leader_epoch=SHAPE.epoch(0))
+    assert led_by_the_victim(the_fault(run)).first_ack[0].first.hi_s > first
+
+
+def test_every_client_has_a_gap_over_the_fault(run: Copy) -> None:
+    for partition in the_fault(run).partitions:
+        assert [gap.client for gap in partition.unavailable] == ["producer 1", "producer 2", "group readers"]
+        for gap in partition.unavailable:
+            assert gap.length.lo_s <= gap.length.hi_s
+            assert SHAPE.elect_s < gap.length.lo_s < SHAPE.elect_s + 0.2
+            assert gap.starts_s == pytest.approx(0, abs=0.1)
+            assert 0.05 < gap.resolution_s < 0.2
+            assert not gap.open
+
+
+def test_a_gap_that_never_closes_is_open_and_counts(run: Copy) -> None:
+    alterations.acknowledge_no_more(run)
+    gaps = led_by_the_victim(the_fault(run)).unavailable
+    assert [gap.open for gap in gaps] == [True, True, False]
+    rest_s = (SHAPE.stopped_ns - SHAPE.acted_ns) / 1e9
+    assert all(gap.length.lo_s > rest_s - 0.2 for gap in gaps if gap.open)
+
+
+def test_a_producer_without_any_success_is_not_left_out(run: Copy) -> None:
+    run.set("ops/send", pl.col("producer") == 2, outcome=3, offset=None, completed_ns=None)
+    gaps = {gap.client: gap for gap in led_by_the_victim(the_fault(run)).unavailable}
+    assert gaps["producer 2"].open
+    assert gaps["producer 2"].length.lo_s > SHAPE.down_s
+
+
+def test_a_stall_of_the_machine_lowers_the_lower_end_only(run: Copy) -> None:
+    before = led_by_the_victim(the_fault(run))
+    alterations.stall_the_machine(run)
+    after = led_by_the_victim(the_fault(run))
+    for one, other in zip(before.unavailable, after.unavailable, strict=True):
+        assert other.length.lo_s == pytest.approx(one.length.lo_s - 1.0)
+        assert other.length.hi_s == one.length.hi_s
+    assert after.seen_by[0].seen.lo_s == pytest.approx(before.seen_by[0].seen.lo_s - 1.0)
+    assert after.seen_by[0].seen.hi_s == before.seen_by[0].seen.hi_s
+
+
+def test_a_stall_before_the_fault_changes_nothing(run: Copy) -> None:
+    before = the_fault(run)
+    stall = {"kind": "stall", "gap_ns": 10**9, "lo_ns": SHAPE.acted_ns - 2 * 10**9, "hi_ns": SHAPE.acted_ns - 10**9}
+    path = run.run_dir / "observations.jsonl"
+    path.write_text(path.read_text() + json.dumps(stall) + "\n")
+    assert the_fault(run) == before
+
+
+@pytest.mark.parametrize(
+    ("alter", "missing"),
+    [
+        (alterations.move_a_producer_to_another_clock, {"first_ack", "first_read", "unavailable"}),
+        (alterations.move_a_consumer_to_another_clock, {"first_read"}),
+        (alterations.move_the_observer_to_another_clock, {"seen_by", "in_sync"}),
+        (alterations.observe_nothing, {"seen_by", "in_sync"}),
+        (alterations.idle_through_the_fault, {"first_ack", "first_read", "unavailable"}),
+    ],
+)
+def test_what_cannot_be_compared_is_left_out_and_said(run: Copy, alter: object, missing: set[str]) -> None:
+    assert callable(alter)
+    alter(run)
+    partition = the_fault(run).partitions[0]
+    figures = ("first_ack", "first_read", "unavailable", "seen_by", "in_sync")
+    absent = {name for name in figures if not getattr(partition, name)}
+    assert absent >= missing
+    assert partition.note
+
+
+def test_a_fault_that_never_bit_has_no_times(run: Copy) -> None:
+    alterations.leave_unproven(run)
+    fault = the_fault(run)
+    assert (fault.partitions, fault.window_s) == ((), None)
+
+
+def test_a_fault_that_never_healed_has_times_but_no_window(run: Copy) -> None:
+    alterations.never_heal(run)
+    fault = the_fault(run)
+    assert fault.window_s is None
+    assert led_by_the_victim(fault).unavailable[0].length.lo_s > SHAPE.elect_s
