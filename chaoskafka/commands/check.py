@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskafka.commands import CheckRequest
-from chaoskafka.commands.output import EXIT_OF, Judged, complain, explain, gravest, show_result, write_reports
+from chaoskafka.commands.output import EXIT_OF, Judged, complain, explain, gravest, show_result, writable, write_reports
 from chaoskafka.errors import ExitCode, HistoryError
 from chaoskafka.history.read import open_history
 from chaoskafka.judge import judged
@@ -14,7 +14,11 @@ from chaoskafka.report.result import Result
 
 
 def main(request: CheckRequest) -> ExitCode:
-    """Blocks while tables are read. A directory that is no run is explained, and the others are judged."""
+    """Blocks while tables are read. A directory that is no run is explained, and the others are judged.
+
+    Raises UsageError when a report cannot be written.
+    """
+    writable(request.junit, request.json)
     codes: list[ExitCode] = []
     done: list[Judged] = []
     refused: list[Unjudged] = []

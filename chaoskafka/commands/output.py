@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from chaoskafka.errors import GRAVEST_FIRST, ChaosKafkaError, ExitCode, UsageError
@@ -74,9 +74,20 @@ def write_reports(
         _write(json_lines, "".join(json.dumps(to_plain(result), allow_nan=False) + "\n" for result, _ in judged))
 
 
+def writable(*paths: Path | None) -> None:
+    """Raises UsageError when a report could not be written: better now than after minutes of running."""
+    for path in paths:
+        if path is not None:
+            _refusal_told(path, lambda path: path.open("a").close())
+
+
 def _write(path: Path, text: str) -> None:
+    _refusal_told(path, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def _refusal_told(path: Path, act: Callable[[Path], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        act(path)
     except OSError as refused:
         raise UsageError(f"{path}: cannot be written: {refused.strerror}") from refused

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaoskafka.commands import RunRequest
-from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, write_reports
+from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
+from chaoskafka.history.events import read_events
 from chaoskafka.report.as_junit import Unjudged
 from chaoskafka.report.result import RESULT_FILE, read_result
 from chaoskafka.run import RunOptions, run_scenario
@@ -36,6 +37,8 @@ class _Ended:
 def main(request: RunRequest) -> ExitCode:
     """Blocks for minutes. Raises UsageError before anything was started."""
     scenarios = _load(request)
+    writable(request.junit, request.json)
+    _make_out(request.out)
     ended: list[_Ended] = []
     judged: list[Judged] = []
     unjudged: list[Unjudged] = []
@@ -46,7 +49,7 @@ def main(request: RunRequest) -> ExitCode:
         if shown is not None:
             judged.append(shown)
         else:
-            unjudged.append(Unjudged(name=one.scenario, problem=one.problem or f"not judged: {one.code.name.lower()}"))
+            unjudged.append(Unjudged(name=one.scenario, problem=one.problem or _problem_of(one)))
         if one.code is ExitCode.INTERRUPTED:
             break
     if len(ended) > 1:
@@ -70,6 +73,13 @@ def _load(request: RunRequest) -> list[tuple[str, Scenario]]:
                 first.add_note(text)
         raise first
     return loaded
+
+
+def _make_out(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as refused:
+        raise UsageError(f"{out}: cannot hold run directories: {refused.strerror}") from refused
 
 
 def _runs(scenarios: Sequence[tuple[str, Scenario]], request: RunRequest) -> Iterator[tuple[tuple[str, Scenario], int]]:
@@ -122,6 +132,14 @@ def _show(run_dir: Path) -> Judged | None:
         return None
     show_result(result, run_dir)
     return result, run_dir
+
+
+def _problem_of(one: _Ended) -> str:
+    """Why a run was not judged, from its own events."""
+    events = one.run_dir / "events.jsonl" if one.run_dir is not None else None
+    told = read_events(events) if events is not None and events.exists() else []
+    errors = [str(event.fields.get("text")) for event in told if event.event == "error"]
+    return "\n".join(errors) or f"not judged: {one.code.name.lower()}"
 
 
 def _summary(ended: Sequence[_Ended]) -> str:

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
-from chaoskafka.cli import app
+from chaoskafka.cli import _perform, app
 from chaoskafka.commands.output import gravest
-from chaoskafka.errors import GRAVEST_FIRST, ExitCode
+from chaoskafka.errors import GRAVEST_FIRST, EnvironmentFailure, ExitCode, HarnessError
 from chaoskafka.scenario.find import SHIPPED
 
 GOOD = """\
@@ -148,3 +149,33 @@ def test_version() -> None:
     code, out, _ = chaoskafka("--version")
     assert code == 0
     assert out.strip()
+
+
+@pytest.mark.parametrize("option", ["--out", "--junit", "--json"])
+def test_a_place_that_cannot_be_written_is_told_before_anything_starts(scenario: Path, option: str) -> None:
+    code, _, err = chaoskafka("run", str(scenario), option, str(scenario / "below-a-file"))
+    assert code == ExitCode.USAGE
+    assert "below-a-file: cannot" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED, "interrupted"),
+        (EnvironmentFailure("no engine", mend="start one"), ExitCode.ENVIRONMENT, "to mend it: start one"),
+        (HarnessError("broken promise"), ExitCode.INTERNAL, "Traceback"),
+        (ZeroDivisionError("a bug"), ExitCode.INTERNAL, "this is a bug of chaoskafka"),
+    ],
+)
+def test_every_error_becomes_a_message_and_a_code(
+    error: BaseException, code: ExitCode, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> ExitCode:
+        raise error
+
+    with pytest.raises(typer.Exit) as left:
+        _perform("words", fail)
+    assert left.value.exit_code == code
+    err = capsys.readouterr().err
+    assert told in err
+    assert ("Traceback" in err) == (code is ExitCode.INTERNAL)

@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaoskafka.commands import RunRequest
-from chaoskafka.commands.run import replay_command
+from chaoskafka.commands.run import _runs, replay_command
 from chaoskafka.errors import ExitCode
+from chaoskafka.scenario.load import load_text
 
 GOOD = """\
 topics: {orders: {}}
@@ -67,7 +69,9 @@ def test_progress_is_plain_lines_on_stderr(ended: tuple[subprocess.CompletedProc
 
 def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
     _, where = ended
-    assert 'tests="2" failures="0" errors="2"' in (where / "junit.xml").read_text()
+    told = (where / "junit.xml").read_text()
+    assert 'tests="2" failures="0" errors="2"' in told
+    assert "to mend it: " in told
     assert (where / "results.jsonl").read_text() == ""
 
 
@@ -78,17 +82,37 @@ def test_the_run_directory_says_what_was_asked(ended: tuple[subprocess.Completed
     assert header["plan"][0]["target"] == "any"
 
 
-def test_the_replay_command_is_what_a_shell_takes() -> None:
-    request = RunRequest(
-        scenarios=("my case.yaml",),
-        seed=None,
-        repeat=1,
-        keep=False,
-        out=Path("runs"),
-        settings=("plan[0].kill.for_s=8",),
-        timeout_s=300.0,
-        junit=None,
-        json=None,
+def request(**changes: object) -> RunRequest:
+    return replace(
+        RunRequest(
+            scenarios=("my case.yaml",),
+            seed=None,
+            repeat=1,
+            keep=False,
+            out=Path("runs"),
+            settings=("plan[0].kill.for_s=8",),
+            timeout_s=300.0,
+            junit=None,
+            json=None,
+        ),
+        **changes,
     )
-    told = replay_command("my case.yaml", 7, request)
+
+
+def test_the_replay_command_is_what_a_shell_takes() -> None:
+    told = replay_command("my case.yaml", 7, request())
     assert told == "chaoskafka run 'my case.yaml' --seed 7 --set 'plan[0].kill.for_s=8' --timeout-s 300"
+
+
+def test_a_flag_s_seed_wins_over_the_file_s_and_that_over_chance() -> None:
+    own, none = load_text(GOOD + "seed: 3\n", name="own"), load_text(GOOD, name="none")
+    scenarios = [("own", own), ("none", none)]
+
+    def seeds(**changes: object) -> list[int]:
+        return [seed for _, seed in _runs(scenarios, request(**changes))]
+
+    assert seeds(seed=7, repeat=2) == [7, 8, 7, 8]
+    assert seeds(repeat=2)[:2] == [3, 4]
+    first, second = seeds(repeat=2)[2:]
+    assert second == first + 1
+    assert seeds()[1] != seeds()[1]
