@@ -147,10 +147,10 @@ def _times(history: History) -> tuple[tuple[FaultTimes, ...], list[str]]:
 
 
 def _troubles(history: History) -> Iterator[str]:
-    for event in _of_the_run(history):
-        if event.event == "error":
-            where, kind, text = (str(event.fields.get(key, "?")) for key in ("where", "type", "text"))
-            yield f"{where}: {kind}: {text}"[:TEXT_MAX]
+    errors = [event.fields for event in _of_the_run(history) if event.event == "error"]
+    for fields in errors:
+        yield f"{fields.get('where', '?')}: {fields.get('type', '?')}: {fields.get('text', '?')}"[:TEXT_MAX]
+    already = {f"{fields.get('type')}: {fields.get('text')}" for fields in errors}
     for window in history.faults:
-        if window.failure:
+        if window.failure and window.failure not in already:
             yield f"fault {window.index} ({window.word}): {window.failure}"[:TEXT_MAX]

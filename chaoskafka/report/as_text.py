@@ -45,8 +45,9 @@ def _parts(result: Result) -> Iterator[RenderableType]:
         yield Text(result.question, style="italic")
     yield ""
     yield _checks(result.checks)
+    told: dict[str, str] = {}  # evidence -> the check that gave it first: one cause makes many checks unknown
     for check in result.checks:
-        yield from _evidence(check)
+        yield from _evidence(check, told)
     for fault in result.faults:
         yield ""
         yield from _fault(fault)
@@ -64,21 +65,33 @@ def _checks(checks: Sequence[CheckResult]) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(ratio=1)
     for check in checks:
-        counts = f"{check.found} of {check.counted}" if check.found else str(check.counted)
+        among = f"{check.found} of {check.counted}" if check.found <= check.counted else f"{check.found} found"
+        counts = among if check.found else str(check.counted)
         table.add_row(Text(check.answer.value, style=_STYLE[check.answer]), check.word, counts, Text(check.summary))
     return table
 
 
-def _evidence(check: CheckResult) -> Iterator[RenderableType]:
-    if check.answer is Answer.PASS or not check.evidence:
+def _evidence(check: CheckResult, told: dict[str, str]) -> Iterator[RenderableType]:
+    rows = [row for row in check.evidence if not _is_in(row, check.summary)]
+    if check.answer is Answer.PASS or not rows:
+        return
+    heading = Text.assemble((check.word, "bold"), f"{_asked(check.parameters)}: evidence")
+    first = told.setdefault(json.dumps(rows), check.word)
+    if first != check.word:
+        yield heading.append(f" as of {first}")
         return
     yield ""
-    yield Text.assemble((check.word, "bold"), f"{_asked(check.parameters)}: evidence")
-    for row in check.evidence[:EVIDENCE_SHOWN]:
+    yield heading
+    for row in rows[:EVIDENCE_SHOWN]:
         yield Padding(Text(_row(row)), (0, 0, 0, 2))
-    hidden = max(check.found, len(check.evidence)) - min(len(check.evidence), EVIDENCE_SHOWN)
+    hidden = max(check.found, len(rows)) - min(len(rows), EVIDENCE_SHOWN)
     if hidden > 0:
         yield Padding(Text(f"… and {hidden} more"), (0, 0, 0, 2))
+
+
+def _is_in(row: Mapping[str, Any], summary: str) -> bool:
+    """Whether the summary already says all that a row of evidence does."""
+    return all(str(value) in summary for value in row.values())
 
 
 def _asked(parameters: Mapping[str, Any]) -> str:
@@ -89,13 +102,18 @@ def _asked(parameters: Mapping[str, Any]) -> str:
 def _row(row: Mapping[str, Any]) -> str:
     if set(row) == {"traceback"}:
         return str(row["traceback"]).rstrip()
-    text = ", ".join(f"{key}={value}" for key, value in row.items())
+    text = ", ".join(f"{key}={_shown(value)}" for key, value in row.items())
     return text if len(text) <= ROW_MAX else text[:ROW_MAX] + "…"
+
+
+def _shown(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
 
 
 def _fault(fault: FaultTimes) -> Iterator[RenderableType]:
     hit = ", ".join(map(str, fault.targets)) or "nobody"
-    window = "never seen to bite, or never healed" if fault.window_s is None else f"for {fault.window_s:.1f} s"
+    unseen = "never seen to heal" if fault.partitions else "never seen to bite"
+    window = unseen if fault.window_s is None else f"for {fault.window_s:.1f} s"
     yield Text.assemble(
         (f"failover over fault {fault.index}: {fault.word}", "bold"),
         f" of node {hit}, {window}; seconds after the deed",

@@ -7,8 +7,9 @@ merges or second documents, so all are refused: what is read is what is written,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import yaml
@@ -165,12 +166,6 @@ def _scalar(node: yaml.Node) -> str | int | float | bool | None:
 
 
 def _first_comment(text: str) -> str:
-    """The comment lines at the top of the file, as one paragraph."""
-    return " ".join(line.lstrip("#").strip() for line in _leading_comments(text)).strip()
-
-
-def _leading_comments(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            return
-        yield line
+    """The first paragraph of the comment at the top of the file; what follows it explains, and is for readers of it."""
+    lines = [line.lstrip("#").strip() for line in takewhile(lambda line: line.startswith("#"), text.splitlines())]
+    return " ".join(takewhile(bool, lines))

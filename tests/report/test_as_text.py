@@ -54,8 +54,24 @@ def test_partitions_whose_leader_moved_come_first(result: Result) -> None:
     assert report.index("1→2") < report.index("3 stays")
 
 
-def test_a_fault_that_never_bit_says_so(result: Result) -> None:
-    assert "never seen to bite, or never healed" in text(result)
+def test_a_fault_that_never_bit_or_never_healed_says_so(result: Result) -> None:
+    assert "kill of node nobody, never seen to bite" in text(result)
+    still = replace(result.faults[0], window_s=None)
+    assert "kill of node 1, never seen to heal" in text(replace(result, faults=(still,)))
+
+
+def test_evidence_that_several_checks_share_is_told_once(result: Result) -> None:
+    first = result.checks[0]
+    report = text(replace(result, checks=(first, replace(first, word="ordered"))))
+    assert report.count("sequence=0") == 1
+    assert 'ordered {"allow": "none"}: evidence as of no_lost_acknowledged' in report
+
+
+def test_evidence_that_the_summary_tells_already_is_left_out(result: Result) -> None:
+    check = replace(
+        result.checks[1], summary="fault 0: not healed", evidence=({"where": "fault 0", "why": "not healed"},)
+    )
+    assert "evidence" not in text(replace(result, checks=(check,)))
 
 
 def test_a_gap_that_is_still_open_says_so(result: Result) -> None:

@@ -47,6 +47,7 @@ def test_scalars_follow_the_core_rules_of_yaml_1_2(written: str, value: object) 
 
 def test_the_question_is_the_first_comment() -> None:
     assert read_tree("# Is it\n# safe?\n\n# not this\na: 1", "x").question == "Is it safe?"
+    assert read_tree("# Is it safe?\n#\n# An explanation.\na: 1", "x").question == "Is it safe?"
     assert read_tree("a: 1\n# later", "x").question == ""
 
 
