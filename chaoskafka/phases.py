@@ -66,11 +66,12 @@ _TITLES = {
 
 
 class Phases:
-    """Writes each phase down. `reached` is the latest that began."""
+    """Writes each phase down. `reached` is the latest that began, `failed` the latest that an error left."""
 
     def __init__(self, events: EventLog, progress: Progress) -> None:
         self._events, self._progress = events, progress
         self.reached: Phase | None = None
+        self.failed: Phase | None = None
 
     @contextmanager
     def phase(self, which: Phase) -> Iterator[None]:
@@ -83,6 +84,7 @@ class Phases:
             yield
         except BaseException as left:
             error = f"{type(left).__name__}: {left}"
+            self.failed = which
             raise
         finally:
             told = {"error": error} if error else {}

@@ -111,7 +111,7 @@ class _Run:
             self._live()
         except ChaosKafkaError as error:
             self._note(error)
-            early = self.phases.reached is None or self.phases.reached < Phase.PLAY
+            early = self.phases.failed is not None and self.phases.failed < Phase.PLAY
             self.left.append(ExitCode.ENVIRONMENT if early and isinstance(error, WaitTimeout) else error.exit_code)
         except Exception as bug:  # noqa: BLE001 - becomes exit code 5, with its traceback in the run directory
             self._note(bug)
@@ -274,6 +274,6 @@ class _Run:
             return EXIT_OF[result.answer]
 
     def _note(self, error: Exception) -> None:
-        where = self.phases.reached.title if self.phases.reached is not None else "start"
+        where = self.phases.failed.title if self.phases.failed is not None else "start"
         self.events.write("error", where=where, type=type(error).__name__, text=str(error))
         self.progress.note(f"{where}: {type(error).__name__}: {error}")

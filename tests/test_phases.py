@@ -27,6 +27,7 @@ def test_a_phase_that_fails_is_written_down_with_its_error(tmp_path: Path) -> No
             pass
         with pytest.raises(WaitTimeout), phases.phase(Phase.TOPICS):
             raise WaitTimeout("no leader")
+        assert phases.failed is Phase.TOPICS
     told = [
         (e.fields["number"], e.fields["state"], e.fields.get("error")) for e in read_events(tmp_path / "events.jsonl")
     ]
