@@ -14,7 +14,7 @@ from chaoskafka.history.doubt import message_doubts, tell
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import IDENTITY, in_batches, loaded, messages
+from chaoskafka.history.views import IDENTITY, in_batches, loaded, messages, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 _SEQUENCES = 2**31  # a producer's sequence number wraps from 2^31 - 1 to 0 (DefaultRecordBatch.incrementSequence)
@@ -50,7 +50,8 @@ class NoDuplicates:
 
 def _copies(stored: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
     """One row per message that is stored more than once."""
-    twice = stored.join(stored.group_by(IDENTITY).len().filter(pl.col("len") > 1), on=IDENTITY, how="semi")
+    again = stored.sort(*IDENTITY, "offset").filter(repeated(IDENTITY))
+    twice = stored.join(again, on=IDENTITY, how="semi")
     # Where the audit has no batch for a record, its producer id is null, and null equals nothing: then the copy is
     # never laid at the broker's door.
     sent_as = ((pl.col("base_sequence").cast(pl.Int64) + pl.col("offset") - pl.col("base_offset")) % _SEQUENCES).alias(

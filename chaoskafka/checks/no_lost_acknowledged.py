@@ -81,7 +81,13 @@ def _unanswered(partition: TopicPartition, acked: pl.DataFrame, expired: pl.Data
         return [Doubt(Reason.NEVER_LOADED, str(partition), "nothing was acknowledged")]
     if expired.is_empty():
         return []
-    return [Doubt(Reason.EXPIRED, str(partition), f"{expired.height} acknowledged messages lay, or may have lain, below the log start")]
+    return [
+        Doubt(
+            Reason.EXPIRED,
+            str(partition),
+            f"{expired.height} acknowledged messages lay, or may have lain, below the log start",
+        )
+    ]
 
 
 def _permitted(failing: pl.DataFrame) -> str:

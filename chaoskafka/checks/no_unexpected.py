@@ -15,7 +15,7 @@ from chaoskafka.history.identity import PayloadState
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.tape import Outcome
-from chaoskafka.history.views import IDENTITY, INCARNATION, in_place, silent_workers, torn_tapes
+from chaoskafka.history.views import IDENTITY, INCARNATION, in_place, repeated, silent_workers, torn_tapes
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 _SEEN = ("offset", "state", *IDENTITY, "sent_topic", "sent_partition")
@@ -51,12 +51,11 @@ class NoUnexpected:
 
 
 def _seen(history: History, partition: TopicPartition) -> pl.DataFrame:
-    """Each different record that the audit or a consumer found at an offset, with who saw it."""
+    """The records that the audit or a consumer found, by offset, with who saw them; what both saw stands there once."""
     audited = history.records(partition).select(*_SEEN, seen_by=pl.lit("audit"))
     read = history.reads(partition).select(*_SEEN, seen_by=pl.lit("a consumer"))
-    # What the audit holds as well says nothing new. Foreign records may carry nulls, and here null must equal null.
-    beyond = read.unique(_SEEN, keep="any").join(audited, on=_SEEN, how="anti", nulls_equal=True)
-    return pl.concat([audited, beyond]).sort("offset")
+    # Stable, so that of two equal records the audit's stays. Foreign records carry nulls: null must equal null here.
+    return pl.concat([audited, read]).sort("offset", maintain_order=True).filter(~repeated(_SEEN))
 
 
 def _unexpected(seen: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
@@ -77,6 +76,7 @@ def _unexpected(seen: pl.DataFrame, history: History, partition: TopicPartition)
         seen.join(sent, on=IDENTITY, how="left", maintain_order="left")
         .with_columns(why=why)
         .filter(pl.col("why").is_not_null())
+        .unique(_SEEN, keep="first", maintain_order=True)
         .select("why", pl.lit(str(partition)).alias("partition"), *_SEEN, "seen_by")
     )
 

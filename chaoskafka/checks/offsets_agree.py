@@ -15,7 +15,7 @@ from chaoskafka.history.identity import PayloadState
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import IDENTITY, acknowledged, loaded
+from chaoskafka.history.views import IDENTITY, acknowledged, loaded, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 _NAME = ("state", *IDENTITY, "sent_topic", "sent_partition")
@@ -33,7 +33,7 @@ class OffsetsAgree:
             named = _named(history, partition)
             disputed = _disputed(named, partition)
             found.append(_labelled(disputed, history, partition))
-            counted += named["offset"].n_unique()
+            counted += named.filter(~repeated(["offset"])).height
         disputes = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
         failing = judged(disputes, self.allow)
         if not failing.is_empty():
@@ -50,7 +50,7 @@ class OffsetsAgree:
 
 
 def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
-    """Every name that anybody gave to an offset, and who did. An acknowledgement without an offset names none."""
+    """Every name that anybody gave to an offset, and who did, by offset. Without an offset nothing is named."""
     place = history.header.topic(partition.topic).index
     acked = acknowledged(history, partition).filter(pl.col("offset").is_not_null())
     by_ack = acked.select(
@@ -67,14 +67,16 @@ def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
     # Records of others have no name of ours: they may carry nulls or zeros, by whoever decoded them.
     nameless = pl.col("state") != PayloadState.OURS
     plain = [pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in _NAME[1:]]
-    return pl.concat([by_audit, by_ack, by_reader]).with_columns(plain)
+    return pl.concat([by_audit, by_ack, by_reader]).with_columns(plain).sort("offset")
 
 
 def _disputed(named: pl.DataFrame, partition: TopicPartition) -> pl.DataFrame:
     """One row per (offset, name) where an offset has several names, with all who gave that name."""
-    names = named.group_by("offset", *_NAME).agg(pl.col("by").unique(maintain_order=True))
-    disputed = names.group_by("offset").len().filter(pl.col("len") > 1)
-    return names.join(disputed, on="offset", how="semi").select(pl.lit(str(partition)).alias("partition"), pl.all())
+    differing = named.filter(repeated(["offset"]) & ~repeated(_NAME))
+    disputed = named.join(differing, on="offset", how="semi")
+    return disputed.group_by("offset", *_NAME).agg(
+        pl.lit(str(partition)).alias("partition"), pl.col("by").unique(maintain_order=True)
+    )
 
 
 def _labelled(disputed: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:

@@ -31,11 +31,11 @@ class Ordered:
         for partition in loaded(history):
             stored = messages(history, partition)
             first = first_occurrences(stored)
-            placed = acknowledged(history, partition).select(IDENTITY).join(first, on=IDENTITY)
+            placed = acknowledged(history, partition).select(IDENTITY).join(first, on=IDENTITY, maintain_order="left")
             found.append(label(_overtaken(placed, partition), promises(history.header, partition.topic), "in_order"))
             counted += placed.height
             copies += stored.height - first.height
-            late += first.join(placed, on=IDENTITY, how="anti").height
+            late += first.height - placed.height
         overtaken = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
         failing = judged(overtaken, self.allow)
         if not failing.is_empty():

@@ -5,6 +5,7 @@ In: a History and one of its partitions. Out: Polars frames of one kind of row e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -103,9 +104,17 @@ def messages(history: History, partition: TopicPartition) -> pl.DataFrame:
     return history.records(partition).filter(in_place(history, partition))
 
 
+def repeated(columns: Sequence[str]) -> pl.Expr:
+    """Whether a row equals the row before it in these columns; null equals null. For frames sorted by them: there it
+    finds all repetitions at a fraction of what grouping costs."""
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in columns) & (
+        pl.int_range(pl.len()) > 0
+    )
+
+
 def first_occurrences(found: pl.DataFrame) -> pl.DataFrame:
-    """One row per message, at the lowest of its offsets."""
-    return found.group_by(IDENTITY).agg(pl.col("offset").min())
+    """One row per message, at the lowest of its offsets, sorted by identity."""
+    return found.select(*IDENTITY, "offset").sort(*IDENTITY, "offset").filter(~repeated(IDENTITY))
 
 
 def delivered_to(group: Group, reads: pl.DataFrame) -> pl.DataFrame:

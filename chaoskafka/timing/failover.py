@@ -19,7 +19,7 @@ from chaoskafka.history.views import acted, groups
 from chaoskafka.timing.gaps import longest_gap
 from chaoskafka.timing.leadership import Change, answers, change_over, in_sync_again, live_brokers, sightings
 from chaoskafka.timing.spans import Span, Stalls, after
-from chaoskafka.timing.successes import of_groups, of_producers
+from chaoskafka.timing.successes import SUCCESS, of_groups, of_producers, written_since
 from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes
 
 
@@ -44,6 +44,7 @@ def failover(history: History) -> tuple[FaultTimes, ...]:
 
 
 _Shared = tuple[frozenset[str], Stalls, dict[str, int]]
+Client = tuple[str, pl.DataFrame]  # its name and its successes
 
 
 def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _Shared) -> FaultTimes:
@@ -74,16 +75,15 @@ def _of_partition(scene: _Scene, partition: TopicPartition) -> PartitionTimes:
     loaded = "produce" in scene.comparable and has_load(sends["invoked_ns"], scene.fault)
     first_ack, first_read, unavailable = [], [], []
     if loaded:
-        for producer, successes in _producers(scene, partition, sends):
-            client = f"producer {producer}"
-            first_ack += _first(scene, client, successes, change)
+        for producer, client in _producers(scene, partition, sends):
+            first_ack += _first(scene, partition, client, change)
             if has_load(sends.filter(pl.col("producer") == producer)["invoked_ns"], scene.fault):
-                unavailable.append(_gap(scene, client, successes))
+                unavailable.append(_gap(scene, client))
     if loaded and "consume" in scene.comparable:
         for group, successes in of_groups(scene.history, partition):
-            client = f"group {group}"
-            first_read += _first(scene, client, successes, change)
-            unavailable.append(_gap(scene, client, successes))
+            client = (f"group {group}", successes)
+            first_read += _first(scene, partition, client, change)
+            unavailable.append(_gap(scene, client))
     return PartitionTimes(
         topic=partition.topic,
         partition=partition.partition,
@@ -114,28 +114,33 @@ def _leadership(scene: _Scene, partition: TopicPartition) -> tuple[Change, tuple
     return change, seen_by, after(again, scene.acted_ns, scene.stalls) if again else None
 
 
-def _producers(scene: _Scene, partition: TopicPartition, sends: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
+def _producers(scene: _Scene, partition: TopicPartition, sends: pl.DataFrame) -> list[tuple[int, Client]]:
     """Each producer that sent to this partition, with its successes; one without any is the worst off, not left out."""
     found = dict(of_producers(scene.history, partition))
-    nothing = pl.DataFrame(schema={"lo_ns": pl.Int64, "hi_ns": pl.Int64, "epoch": pl.Int32})
-    return [(producer, found.get(producer, nothing)) for producer in sends["producer"].unique().sort().to_list()]
+    nothing = pl.DataFrame(schema=SUCCESS)
+    return [
+        (producer, (f"producer {producer}", found.get(producer, nothing)))
+        for producer in sends["producer"].unique().sort().to_list()
+    ]
 
 
-def _first(scene: _Scene, client: str, successes: pl.DataFrame, change: Change) -> list[ClientSight]:
+def _first(scene: _Scene, partition: TopicPartition, client: Client, change: Change) -> list[ClientSight]:
     """The first success under the new leader; where none was elected, the first after the deed."""
+    name, successes = client
     if change.new_epoch is None:
         reached = successes.filter(pl.col("lo_ns") > scene.acted_ns)
     else:
-        reached = successes.filter((pl.col("hi_ns") > scene.acted_ns) & (pl.col("epoch") >= change.new_epoch))
+        later = successes.filter(pl.col("hi_ns") > scene.acted_ns)
+        reached = written_since(later, change.new_epoch, scene.history, partition)
     if reached.is_empty():
         return []
     lo_ns, hi_ns = reached.select(pl.col("lo_ns").min(), pl.col("hi_ns").min()).row(0)
-    return [ClientSight(client=client, first=after(Span(lo_ns, hi_ns), scene.acted_ns, scene.stalls))]
+    return [ClientSight(client=name, first=after(Span(lo_ns, hi_ns), scene.acted_ns, scene.stalls))]
 
 
-def _gap(scene: _Scene, client: str, successes: pl.DataFrame) -> Gap:
-    last_heard_ns = scene.last_heard_ns.get(client, scene.acted_ns)
-    return longest_gap(client, successes, scene.fault, last_heard_ns, scene.stalls)
+def _gap(scene: _Scene, client: Client) -> Gap:
+    name, successes = client
+    return longest_gap(name, successes, scene.fault, scene.last_heard_ns.get(name, scene.acted_ns), scene.stalls)
 
 
 def _note(scene: _Scene, change: Change, *, loaded: bool) -> str | None:

@@ -57,9 +57,8 @@ def _gaps(successes: pl.DataFrame, acted_ns: int, last_heard_ns: int) -> pl.Data
     Instants are uncertain, so each gap has an inner length (from the latest its begin can be to the earliest that any
     later success can be) and an outer one.
     """
-    first = {"lo_ns": acted_ns, "hi_ns": acted_ns, "epoch": None}
-    known = successes if successes.height else pl.DataFrame([first], schema=successes.schema)
-    return known.select(
+    began = pl.DataFrame({"lo_ns": [acted_ns], "hi_ns": [acted_ns]})
+    return (successes if successes.height else began).select(
         begin_hi_ns="hi_ns",
         begin_lo_ns=pl.col("lo_ns").cum_max(),
         end_hi_ns=pl.col("hi_ns").shift(-1).fill_null(pl.lit(last_heard_ns)),

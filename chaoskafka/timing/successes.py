@@ -1,7 +1,6 @@
 """What each client got done when: acknowledgements and deliveries as uncertain instants.
 
-In: a History and a partition. Out: one frame per client, (lo_ns, hi_ns, epoch) per success, by hi_ns. Pure.
-`epoch` is the leader epoch of the batch in which the message lies; null where the audit does not know it.
+In: a History and a partition. Out: one frame per client, a row per success, by hi_ns. Pure.
 """
 
 from __future__ import annotations
@@ -12,9 +11,19 @@ import polars as pl
 
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import acknowledged, delivered_to, groups
+from chaoskafka.history.views import IDENTITY, acknowledged, delivered_to, groups
 
-SUCCESS = pl.Schema({"lo_ns": pl.Int64, "hi_ns": pl.Int64, "epoch": pl.Int32})
+SUCCESS = pl.Schema(
+    {
+        "lo_ns": pl.Int64,
+        "hi_ns": pl.Int64,
+        "offset": pl.Int64,
+        "producer": pl.UInt16,
+        "incarnation": pl.UInt16,
+        "sequence": pl.Int64,
+        "epoch": pl.Int32,  # leader epoch of the message's batch, as the client itself was told; null: it was not
+    }
+)
 
 
 def of_producers(history: History, partition: TopicPartition) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -24,36 +33,46 @@ def of_producers(history: History, partition: TopicPartition) -> Iterator[tuple[
     all that is known is that it came after the invocation.
     """
     acked = acknowledged(history, partition).filter(pl.col("completed_ns").is_not_null())
-    placed = acked.join(_epochs(history, partition), on="offset", how="left")  # no offset: null, matches nothing
     earliest = pl.min_horizontal(pl.col("invoked_ns") + pl.col("latency_ns").fill_null(0), "completed_ns")
-    for (producer,), own in placed.sort("completed_ns").group_by("producer", maintain_order=True):
-        yield int(str(producer)), own.select(lo_ns=earliest, hi_ns="completed_ns", epoch="leader_epoch")
+    found = acked.select(
+        earliest.alias("lo_ns"),
+        pl.col("completed_ns").alias("hi_ns"),
+        "offset",
+        *IDENTITY,
+        pl.lit(None, dtype=pl.Int32).alias("epoch"),
+    )
+    for producer in found["producer"].unique().sort().to_list():
+        yield producer, found.filter(pl.col("producer") == producer).sort("hi_ns")
 
 
 def of_groups(history: History, partition: TopicPartition) -> Iterator[tuple[str, pl.DataFrame]]:
     """Each group's deliveries, whichever member had them: each came during the poll that returned it."""
     polls = history.polls.select("consumer", "consumer_incarnation", "poll", "begin_ns")
     for group in groups(history):
-        if group.topic != partition.topic:
-            continue
-        reads = delivered_to(group, history.reads(partition)).join(
-            polls, on=["consumer", "consumer_incarnation", "poll"], how="left"
-        )
-        placed = reads.join(_epochs(history, partition).rename({"leader_epoch": "audited"}), on="offset", how="left")
-        # Without the poll's record nothing is known but the delivery itself. A reader that names no epoch leaves it
-        # to the audit.
-        yield (
-            group.name,
-            placed.select(
-                lo_ns=pl.min_horizontal(pl.col("begin_ns").fill_null(pl.col("read_ns")), "read_ns"),
-                hi_ns="read_ns",
-                epoch=pl.coalesce(pl.col("leader_epoch"), pl.col("audited")),
-            ).sort("hi_ns"),
-        )
+        if group.topic == partition.topic:
+            reads = delivered_to(group, history.reads(partition)).join(
+                polls, on=["consumer", "consumer_incarnation", "poll"], how="left"
+            )
+            # Without the poll's record nothing is known but the delivery itself.
+            began = pl.min_horizontal(pl.coalesce("begin_ns", "read_ns"), "read_ns")
+            found = reads.select(
+                began.alias("lo_ns"),
+                pl.col("read_ns").alias("hi_ns"),
+                "offset",
+                *IDENTITY,
+                pl.col("leader_epoch").alias("epoch"),
+            )
+            yield group.name, found.sort("hi_ns")
 
 
-def _epochs(history: History, partition: TopicPartition) -> pl.DataFrame:
-    """The leader epoch under which each audited offset was written."""
-    records = history.records(partition).select("offset", "base_offset")
-    batches = history.batches(partition).select("base_offset", "leader_epoch")
-    return records.join(batches, on="base_offset", how="left").select("offset", "leader_epoch")
+def written_since(successes: pl.DataFrame, epoch: int, history: History, partition: TopicPartition) -> pl.DataFrame:
+    """The successes whose message lies in a batch of leader epoch `epoch` or a later one.
+
+    Where the client was not told the epoch, the audit says it, if it holds that very message at that offset: an
+    acknowledgement by a deposed leader may name an offset that the new one filled with another message.
+    """
+    later = history.batches(partition).filter(pl.col("leader_epoch") >= epoch)
+    written = history.records(partition).join(later, on="base_offset", how="semi")
+    told = successes.filter(pl.col("epoch") >= epoch)
+    audited = successes.filter(pl.col("epoch").is_null()).join(written, on=["offset", *IDENTITY], how="semi")
+    return pl.concat([told, audited])

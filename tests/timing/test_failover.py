@@ -142,3 +142,33 @@ def test_a_fault_that_never_healed_has_times_but_no_window(run: Copy) -> None:
     fault = the_fault(run)
     assert fault.window_s is None
     assert led_by_the_victim(fault).unavailable[0].length.lo_s > SHAPE.elect_s
+
+
+def test_an_offset_that_now_holds_another_message_is_not_a_redirect(run: Copy) -> None:
+    """A deposed leader's late acknowledgement may name an offset that the new leader filled."""
+    sends = run.history.sends(run.partition)
+    mine = (pl.col("producer") == 1) & pl.col("offset").is_not_null() & (pl.col("completed_ns") > SHAPE.acted_ns)
+    late = sends.filter(mine).sort("sequence").row(0, named=True)
+    before = led_by_the_victim(the_fault(run)).first_ack[0].first
+    run.set("audit/record", pl.col("offset") == late["offset"], sequence=9_999)
+    after = led_by_the_victim(the_fault(run)).first_ack[0].first
+    assert after.hi_s > before.hi_s
+
+
+def test_each_of_two_faults_is_timed_by_itself(run: Copy) -> None:
+    """A second fault, five seconds of whose window lie after the first: nothing moves in it."""
+    events = run.run_dir / "events.jsonl"
+    rows = [json.loads(line) for line in events.read_text().splitlines()]
+    shift_ns = SHAPE.recovered_ns + 10**9 - SHAPE.acted_ns
+    again = [
+        row
+        | {"fault": 1, "at_ns": row["at_ns"] + shift_ns}
+        | ({"acted_ns": SHAPE.acted_ns + shift_ns} if "acted_ns" in row else {})
+        for row in rows
+        if row["event"] == "fault"
+    ]
+    events.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *again]))
+    first, second = failover(open_history(run.run_dir))
+    assert led_by_the_victim(first).new_epoch == SHAPE.new_epoch(0)
+    assert {partition.new_leader for partition in second.partitions} == {None}
+    assert [partition.old_leader for partition in second.partitions] == [2, 2]

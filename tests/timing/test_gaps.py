@@ -13,7 +13,7 @@ QUIET = Stalls(pl.DataFrame(schema={"lo_ns": pl.Int64, "hi_ns": pl.Int64, "gap_n
 
 
 def successes(*instants: tuple[float, float]) -> pl.DataFrame:
-    rows = [{"lo_ns": int(lo * S), "hi_ns": int(hi * S), "epoch": None} for lo, hi in instants]
+    rows = [{"lo_ns": int(lo * S), "hi_ns": int(hi * S)} for lo, hi in instants]
     return pl.DataFrame(rows, schema=SUCCESS)
 
 
