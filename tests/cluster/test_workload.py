@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -35,13 +36,13 @@ LONG_S = 90.0
 IDENTITY = ["producer", "incarnation", "sequence"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def orders(views: Views, admin: Admin) -> TopicFacts:
+    """A topic of the test's own: what others wrote would be foreign to it."""
+    name = f"worked-{secrets.token_hex(3)}"
     make_offsets_topic(views, within_s=60, clock=CLOCK)
-    ids = make_topics(admin, views, {"worked": TopicSpec(partitions=6)}, within_s=30, clock=CLOCK)
-    return TopicFacts(
-        name="worked", index=0, topic_id=ids["worked"], partitions=6, replication_factor=3, min_insync_replicas=2
-    )
+    ids = make_topics(admin, views, {name: TopicSpec(partitions=6)}, within_s=30, clock=CLOCK)
+    return TopicFacts(name=name, index=0, topic_id=ids[name], partitions=6, replication_factor=3, min_insync_replicas=2)
 
 
 @contextmanager
@@ -183,11 +184,12 @@ def test_a_group_reads_and_commits_by_either_protocol(
     three: Cluster, orders: TopicFacts, tmp_path: Path, protocol: Literal["classic", "consumer"]
 ) -> None:
     bootstrap = ",".join(map(str, three.client_addresses().values()))
+    first = {"classic": 21, "consumer": 31}[protocol]  # the name of a place is used once in a cluster
     common = {"run_id": "either", "topics": [orders], "bootstrap": bootstrap}
     workers = [
-        *Produce(topic=orders.name, rate_per_s=60).workers(first_worker=21, **common),  # type: ignore[arg-type]
+        *Produce(topic=orders.name, rate_per_s=60).workers(first_worker=first, **common),  # type: ignore[arg-type]
         *Consume(topic=orders.name, group=f"by-{protocol}", protocol=protocol, commit_every_s=0.2).workers(
-            first_worker=22,
+            first_worker=first + 1,
             **common,  # type: ignore[arg-type]
         ),
     ]
