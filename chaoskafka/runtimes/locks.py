@@ -77,6 +77,12 @@ def forget(run_id: str) -> None:
         (runs_directory() / f"{run_id}.lock").unlink(missing_ok=True)
 
 
+def forget_dead() -> None:
+    """Remove the lock file of every dead run."""
+    for path in runs_directory().glob("*.lock"):
+        forget(path.stem)
+
+
 def _take(path: Path) -> int | None:
     """A descriptor that holds the lock of the file that `path` names; None when somebody else holds it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -15,6 +15,7 @@ from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Cluster, ExitStatus, Knock
 from chaoskafka.cluster.spec import CLIENTS_PORT, CONTROLLERS_PORT, HOST_PORT, ClusterSpec, Timeouts
 from chaoskafka.errors import EnvironmentFailure, Interrupted, UsageError, WaitTimeout
+from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.open import Images, open_cluster
 from chaoskafka.runtimes.docker.sweep import sweep
@@ -209,6 +210,9 @@ def test_a_dead_run_is_swept(
     report = sweep()
     assert sorted(report.removed[run_id]) == expected
     assert objects_of(engine, run_id) == []
+    monkeypatch.undo()
+    locks.forget(run_id)
+    assert not (locks.runs_directory() / f"{run_id}.lock").exists()
 
 
 def test_a_failed_start_leaves_nothing(engine: Engine, images: Images) -> None:

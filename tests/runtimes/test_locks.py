@@ -56,6 +56,14 @@ def test_forgetting_spares_the_living() -> None:
     assert list(locks.runs_directory().iterdir()) == []
 
 
+def test_forgetting_all_the_dead() -> None:
+    for name in ("dead", "long-dead"):
+        (locks.runs_directory() / f"{name}.lock").touch()
+    with locks.run_lock("living") as path:
+        locks.forget_dead()
+        assert list(locks.runs_directory().iterdir()) == [path]
+
+
 @pytest.mark.parametrize("run_id", ["", "../x", "Upper", "a" * 41, "-a", "a/b"])
 def test_malformed_ids(run_id: str) -> None:
     assert not locks.is_alive(run_id)

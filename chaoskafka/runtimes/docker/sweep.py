@@ -63,7 +63,8 @@ def sweep(*, all_runs: bool = False) -> SweepReport:
                 left_alone.append(LeftAlone(run_id=run_id, why=why))
                 continue
             removed[run_id] = [*found.containers, *found.volumes, *found.networks]
-            steps.add(f"removing run {run_id}", partial(_remove_run, engine, run_id, found))
+            steps.add(f"removing run {run_id}", partial(_remove_run, engine, found))
+    locks.forget_dead()
     return SweepReport(removed=removed, left_alone=tuple(left_alone))
 
 
@@ -101,13 +102,12 @@ def _by_run(engine: Engine) -> dict[str, _Found]:
     return runs
 
 
-def _remove_run(engine: Engine, run_id: str, found: _Found) -> None:
+def _remove_run(engine: Engine, found: _Found) -> None:
     groups: tuple[tuple[list[str], Callable[[Engine, str], None]], ...] = (
         (found.networks, network.remove_network),
         (found.volumes, network.remove_volume),
         (found.containers, containers.remove),
     )
     with Removal() as steps:
-        steps.add("forgetting the lock", partial(locks.forget, run_id))
         for names, act in groups:
             steps.add("removing", partial(in_parallel, "removing", partial(act, engine), names))
