@@ -19,6 +19,7 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
 
+HEAL_EVERY_S = 0.5  # a knock starts a process on the node's machine: more of them would slow the very start we await
 SIGKILLED = 137  # 128 + SIGKILL, as every runtime reports it
 
 
@@ -136,6 +137,7 @@ class Kill:
             read=lambda: (node.knock(_port(node)), node.state()),
             good=lambda seen: seen[0] is Knock.ANSWERED and seen[1].running and seen[1].started_at != before.started_at,
             within_s=deadline.left_s(),
+            every_s=HEAL_EVERY_S,
             describe=lambda seen: f"port {_port(node)} {seen[0]}, {seen[1]}",
         )
         return {"port": _port(node), "knock": knock.value, "process_started_at": state.started_at}
