@@ -16,6 +16,7 @@ from pathlib import Path
 from chaoskafka import nemesis
 from chaoskafka.audit.settle import settle
 from chaoskafka.audit.whole import audit
+from chaoskafka.clock import NS_PER_S
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import Admin, make_offsets_topic, make_topics
@@ -224,11 +225,12 @@ class _Run:
 
     def _recover(self, session: Session) -> None:
         limit_s = self.header.limits["recovered_s"]
-        healed_ns = session.healed_ns or self.clock.now_ns()
-        left_s = max(1.0, limit_s - (self.clock.now_ns() - healed_ns) / 1e9)
+        healing_ns = session.healing_ns or self.clock.now_ns()
+        left_s = max(1.0, limit_s - (self.clock.now_ns() - healing_ns) / NS_PER_S)
         seen = ready.watch_recovery(session.views, session.cluster.spec, within_s=left_s, clock=self.clock)
-        within_s = (seen.answered_ns - healed_ns) / 1e9 if seen.ready else None
-        self.events.write("recovered", whole=seen.ready, within_s=within_s, limit_s=limit_s, missing=list(seen.missing))
+        within_s = (seen.answered_ns - healing_ns) / NS_PER_S if seen.ready else None
+        whole = within_s is not None and within_s <= limit_s
+        self.events.write("recovered", whole=whole, within_s=within_s, limit_s=limit_s, missing=list(seen.missing))
         self.clock.pause(TAIL_S)
 
     def _drain(self, views: Views, traffic: Traffic) -> None:

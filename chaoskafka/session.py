@@ -70,7 +70,7 @@ class Session:
     cluster: Cluster
     views: Views
     acted_ns: int | None = None  # of the latest fault
-    healed_ns: int | None = None
+    healing_ns: int | None = None  # when the latest healing began: recovery is counted from there
     watching: ClientProcess | None = None
 
     def status(self, traffic: Traffic | None) -> str:
@@ -100,11 +100,11 @@ class Session:
                 try:
                     yield injected
                 finally:
-                    self.events.write("fault", state="healing", **facts)
+                    self.healing_ns = self.events.write("fault", state="healing", **facts)
         except Exception as failed:
             self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {failed}")
             raise
-        self.healed_ns = self.events.write("fault", state="healed", **facts, proof=injected.heal_proof)
+        self.events.write("fault", state="healed", **facts, proof=injected.heal_proof)
         self.progress.note(f"{step.word}: healed")
 
     @contextmanager

@@ -127,7 +127,7 @@ def workers_of(
 def recovery_limit_s(
     broker_settings: Mapping[str, Mapping[str, str]], scenario: Scenario, workloads: Sequence[WorkloadFacts]
 ) -> float:
-    """How long after the last heal the cluster may take to be whole.
+    """How long after the last healing began the cluster may take to be whole.
 
     max(longest fault, TCP retransmission) + S + S/8 + the longest armed client timer; S = broker.session.timeout.ms:
     a restarted broker is let in only when the lease of its dead incarnation has run out.

@@ -8,7 +8,7 @@ fault      {fault: index in the plan, word, state: beginning|active|healing|heal
 worker     {worker, incarnation, state: started|exited, …}
 error      {where, type, text}
 recovered  {whole: bool, within_s, limit_s, missing: [text…]}   once, after everything was healed: how long it took
-            since the last heal, or, when not whole at `limit_s`, what was missing then
+            since the last healing began, or, when not whole at `limit_s`, what was missing then
 note       {text}
 """
 

@@ -1,0 +1,183 @@
+"""Whole runs on a real cluster: what passes, what must fail, what stays unknown, and that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+import docker
+import pytest
+
+from chaoskafka.clock import wait_until
+from chaoskafka.cluster.abilities import CanKill, Deed, Node
+from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.views import Views
+from chaoskafka.errors import ExitCode, FaultFailed
+from chaoskafka.faults import Injected, Stage
+from chaoskafka.history.events import read_events
+from chaoskafka.judge import judge
+from chaoskafka.phases import Phase
+from chaoskafka.progress import Silent
+from chaoskafka.report.result import Result
+from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtimes.docker.engine import Engine
+from chaoskafka.runtimes.docker.labels import NODE, RUN
+from chaoskafka.runtimes.docker.node import DockerNode
+from chaoskafka.scenario.load import load_scenario
+from chaoskafka.scenario.model import PlanStep, Scenario
+from chaoskafka.verdict import Answer
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "leader-killed-fast.yaml"
+VICTIM = "leader of orders/0, not active controller"
+
+
+def play(scenario: Scenario, out: Path) -> RunOutcome:
+    options = RunOptions(seed=7, out=out, keep=False, timeout_s=None, progress=Silent(), replay="chaoskafka run …")
+    return run_scenario(scenario, options=options)
+
+
+def answers(result: Result) -> dict[str, Answer]:
+    return {check.word: check.answer for check in result.checks}
+
+
+def ours(engine: Engine) -> set[str]:
+    """Whatever in the engine carries our label, but for the clusters that other tests of this session share."""
+    filters = {"label": RUN}
+    api = engine.api
+    containers = api.containers.list(all=True, filters=filters)
+    found = [*containers, *api.networks.list(filters=filters), *api.volumes.list(filters=filters)]
+    return {str(thing.id) for thing in found}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(engine: Engine) -> Iterator[None]:
+    before = ours(engine)
+    yield
+    assert ours(engine) - before == set()
+
+
+def test_a_killed_leader_costs_nothing_and_is_judged_again_without_its_result(images: object, tmp_path: Path) -> None:
+    outcome = play(load_scenario(SCENARIO), tmp_path)
+    result = judge(outcome.run_dir)
+    assert answers(result) == {check.word: Answer.PASS for check in result.checks}
+    assert outcome.exit_code is ExitCode.PASS
+
+    ended = [
+        e.fields["number"] for e in read_events(outcome.run_dir / "events.jsonl") if e.fields.get("state") == "end"
+    ]
+    assert ended == [int(phase) for phase in Phase]
+    (fault,) = result.faults
+    moved = [p for p in fault.partitions if p.new_leader is not None]
+    assert any((p.topic, p.partition) == ("orders", 0) for p in moved)
+    for partition in moved:
+        assert partition.old_leader in fault.targets
+        assert {sight.broker for sight in partition.seen_by} == {1, 2, 3} - set(fault.targets)
+        assert partition.first_ack
+        assert partition.first_read
+        assert partition.in_sync is not None
+    (outcome.run_dir / "result.json").unlink()
+    assert judge(outcome.run_dir) == result
+
+
+def test_a_kill_that_lies_is_unknown(images: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pretend(node: DockerNode) -> Deed:
+        return Deed(what=f"SIGKILL to {node.spec.name}", means="a lie", acted_ns=1)
+
+    monkeypatch.setattr(DockerNode, "kill", pretend)
+    scenario = load_scenario(SCENARIO, settings=["plan[0].kill.settle_s=2"])
+    outcome = play(scenario, tmp_path)
+    assert outcome.exit_code is ExitCode.UNKNOWN
+    assert answers(judge(outcome.run_dir))["took_effect"] is Answer.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreezeByHand:
+    """What somebody does with `docker pause`: sockets stay open and go silent."""
+
+    target: Target
+    for_s: float
+    needs: ClassVar[tuple[type[Node], ...]] = (CanKill,)
+
+    @contextmanager
+    def inject(self, stage: Stage) -> Iterator[Injected]:
+        (node,) = stage.resolve(self.target, CanKill)
+        client = docker.from_env()
+        try:
+            labels = [f"{NODE}={node.spec.name}", "chaoskafka.role=kafka"]
+            running = client.containers.list(filters={"label": labels})
+            (container,) = [c for c in running if not str(c.labels[RUN]).startswith("tests-")]
+            container.pause()
+            try:
+                views: Views = stage.views  # type: ignore[attr-defined]
+                seen = views.ask(node.spec.node_id)
+                if seen.reachable:
+                    raise FaultFailed("it still answers")
+                yield (
+                    hit := Injected(targets=(node.spec.node_id,), acted_ns=seen.asked_ns, proof={"error": seen.error})
+                )
+            finally:
+                container.unpause()
+            wait_until("an answer", read=lambda: views.ask(node.spec.node_id), good=lambda v: v.reachable, within_s=60)
+            hit.heal_proof = {"answers": True}
+        finally:
+            client.close()
+
+
+def test_acks_1_over_a_frozen_leader_loses_and_fails_with_the_count(images: object, tmp_path: Path) -> None:
+    """The negative control: what the frozen leader's sockets held is acknowledged after the thaw, then truncated."""
+    settings = ["workloads[0].produce.acks=1", "workloads[0].produce.client=librdkafka_default"]
+    scenario = load_scenario(SCENARIO, settings=settings)
+    freeze = PlanStep(after_s=3.0, word="freeze_by_hand", fault=FreezeByHand(target=Target.parse(VICTIM), for_s=12.0))
+    outcome = play(replace(scenario, plan=(freeze,)), tmp_path)
+    result = judge(outcome.run_dir)
+    lost = next(check for check in result.checks if check.word == "no_lost_acknowledged")
+    assert lost.answer is Answer.FAIL
+    assert lost.found >= 50
+    assert len(lost.evidence) > 0
+    assert outcome.exit_code is ExitCode.FAIL
+
+
+def started(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), "--out", str(tmp_path), *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ)
+
+
+def wait_for_phase(process: subprocess.Popen[str], phase: Phase) -> None:
+    """Read its plain lines until that phase begins, then go on reading in the background."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if f"phase {int(phase)}:" in line:
+            break
+    else:
+        pytest.fail(f"phase {phase.title} never began")
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+
+
+def test_ctrl_c_in_the_middle_restores_gathers_removes_and_exits_130(images: object, tmp_path: Path) -> None:
+    process = started(tmp_path)
+    wait_for_phase(process, Phase.PLAY)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=180) == ExitCode.INTERRUPTED
+    (run_dir,) = (tmp_path / SCENARIO.stem).glob("2*")
+    assert (run_dir / "logs" / "node-1.log").stat().st_size > 0
+
+
+def test_a_harness_killed_in_the_middle_is_cleaned_up_by_heal(engine: Engine, images: object, tmp_path: Path) -> None:
+    before = ours(engine)
+    process = started(tmp_path)
+    wait_for_phase(process, Phase.PLAY)
+    process.kill()
+    process.wait(timeout=30)
+    assert ours(engine) - before
+    heal = subprocess.run([sys.executable, "-m", "chaoskafka", "heal", "--all"], timeout=120, check=False)
+    assert heal.returncode == 0
