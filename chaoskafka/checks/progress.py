@@ -60,7 +60,7 @@ class Progress:
         if failures:
             text = f"{len(failures)} clients without progress: {failures[0]['client']}, {failures[0]['what']}"
             return Verdict.failed(text, counted=len(clients), found=len(failures), evidence=failures)
-        doubts += [*tape_doubts(history, "produce"), *tape_doubts(history, "consume")]
+        doubts += [*tape_doubts(history, "produce"), *tape_doubts(history, "consume"), *_unrecovered(history)]
         if doubts:
             return Verdict.unknown(tell(doubts), counted=len(clients), evidence=[doubt.evidence for doubt in doubts])
         return Verdict.passed("all were served before the fault and after the recovery", counted=len(clients))
@@ -83,6 +83,14 @@ def _bounds(history: History) -> tuple[int | None, int | None, list[Doubt]]:
         doubts = [Doubt(Reason.NOT_HEALED, f"fault {fault.index}", "so nothing came after it") for fault in unhealed]
         return begin_ns, None, doubts
     return begin_ns, max(fault.healed_ns for fault in faults if fault.healed_ns is not None), []
+
+
+def _unrecovered(history: History) -> list[Doubt]:
+    """Whether what came last can be called after the recovery. Without any progress it fails all the same."""
+    seen = recovery(history)
+    if seen is None or seen.fields.get("whole") is True:
+        return []
+    return [Doubt(Reason.NOT_RECOVERED, "the cluster", "so there is no time after its recovery")]
 
 
 def _clients(history: History, partition: TopicPartition) -> list[_Client]:

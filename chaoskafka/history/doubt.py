@@ -24,6 +24,7 @@ class Reason(StrEnum):
     NO_LOAD_IN_WINDOW = "no load in the fault's window"
     FAULT_NOT_PROVEN = "fault not proven"
     NOT_HEALED = "healing not proven"
+    NOT_RECOVERED = "not whole again"
     END_NOT_REACHED = "end not reached"
     NOT_SETTLED = "end not settled"
     EXPIRED = "expired below the log start"

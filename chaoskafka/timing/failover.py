@@ -96,7 +96,7 @@ def _of_partition(scene: _Scene, partition: TopicPartition) -> PartitionTimes:
         first_read=tuple(first_read),
         unavailable=tuple(unavailable),
         in_sync=in_sync,
-        note=_note(scene, change, loaded=loaded),
+        note=_note(scene, partition, change, loaded=loaded),
     )
 
 
@@ -143,13 +143,15 @@ def _gap(scene: _Scene, client: Client) -> Gap:
     return longest_gap(name, successes, scene.fault, scene.last_heard_ns.get(name, scene.acted_ns), scene.stalls)
 
 
-def _note(scene: _Scene, change: Change, *, loaded: bool) -> str | None:
+def _note(scene: _Scene, partition: TopicPartition, change: Change, *, loaded: bool) -> str | None:
     """Why figures are missing."""
     why = []
     if "observe" not in scene.comparable:
         why.append("no observer on the clock of the events: leadership unknown")
     elif change.old_leader is None:
         why.append("no broker had named a leader before the fault")
+    elif change.new_epoch is not None and partition not in scene.history.ends:
+        why.append("not audited: which acknowledgement lies in the new epoch is unknown")
     if "produce" not in scene.comparable:
         why.append("producers stood on another clock")
     elif not loaded:

@@ -374,7 +374,7 @@ def _header(shape: Shape) -> RunHeader:
         scenario_file=None,
         scenario={"title": "Leader killed", "topics": {TOPIC: {"config": {}}}},
         seed=1,
-        plan=({"after_s": shape.before_s, "kill": {"target": f"leader of {TOPIC}/0", "for_s": shape.down_s}},),
+        plan=({"word": "kill", "after_s": shape.before_s, "target": f"leader of {TOPIC}/0", "for_s": shape.down_s},),
         expect=({"no_lost_acknowledged": {}},),
         versions={"kafka": "4.2.0"},
         replay="chaoskafka run built.yaml --seed 1",

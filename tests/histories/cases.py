@@ -241,6 +241,8 @@ PROGRESS = (
     of("progress", UNKNOWN, a.move_a_producer_to_another_clock, reason=Reason.TWO_CLOCKS),
     of("progress", UNKNOWN, a.move_a_consumer_to_another_clock, reason=Reason.TWO_CLOCKS),
     of("progress", UNKNOWN, a.tear_a_consumer_tape, reason=Reason.TAPE_TORN),
+    of("progress", UNKNOWN, a.stay_broken, reason=Reason.NOT_RECOVERED, also={"recovered"}),
+    of("progress", FAIL, a.stay_broken, a.stop_acknowledging, also={"recovered"}),
     of("progress", PASS, a.never_wait_for_recovery),
     of("progress", PASS, a.without_a_plan),
 )

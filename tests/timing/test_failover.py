@@ -172,3 +172,13 @@ def test_each_of_two_faults_is_timed_by_itself(run: Copy) -> None:
     assert led_by_the_victim(first).new_epoch == SHAPE.new_epoch(0)
     assert {partition.new_leader for partition in second.partitions} == {None}
     assert [partition.old_leader for partition in second.partitions] == [2, 2]
+
+
+def test_without_an_audit_no_acknowledgement_is_called_a_redirect(run: Copy) -> None:
+    alterations.never_audit(run)
+    run.table("audit/record", lambda records: records.clear())
+    hit = led_by_the_victim(the_fault(run))
+    assert hit.first_ack == ()
+    assert hit.first_read  # consumers are told the epoch
+    assert hit.note is not None
+    assert "not audited" in hit.note
