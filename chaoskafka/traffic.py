@@ -7,6 +7,7 @@ In: a host for clients, the workers' arguments. Out: processes started, watched 
 from __future__ import annotations
 
 import json
+import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,6 +33,7 @@ class Traffic:
         self.workers = tuple(workers)
         self._events = events
         self._processes: dict[str, ClientProcess] = {}
+        self._asked: set[str] = set()  # to end, by SIGTERM
         self._killed: set[str] = set()
         self._exits: dict[str, ExitStatus] = {}
 
@@ -106,12 +108,15 @@ class Traffic:
         self._processes[worker.name].collect(into)
         status = self._exits.get(worker.name) or self._processes[worker.name].exited()
         ended = asdict(status) if status else {"code": None, "signal": None, "out_of_memory": False}
-        ended["killed_by_us"] = worker.name in self._killed
+        # A worker that is still starting has no handler yet, and dies of the SIGTERM that asks it to end.
+        by_asking = worker.name in self._asked and status is not None and status.signal == signal.SIGTERM
+        ended["killed_by_us"] = worker.name in self._killed or by_asking
         (into / "exit.json").write_text(json.dumps(ended) + "\n")
 
     def _stop(self, workers: Iterable[WorkerArguments], clock: Clock) -> None:
         running = [w for w in workers if w.name in self._processes and w.name not in self._exits]
         for worker in running:
+            self._asked.add(worker.name)
             self._processes[worker.name].terminate()
         for worker in running:
             process = self._processes[worker.name]
