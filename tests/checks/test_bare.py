@@ -11,8 +11,9 @@ from chaoskafka.history.read import open_history
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.timing.failover import failover
 from chaoskafka.verdict import Answer
-from tests.histories.builder import Shape, build
+from tests.histories.builder import build
 from tests.histories.copy import Copy
+from tests.histories.shape import Shape
 
 SETTINGS = {"unavailable": {"at_most_s": 30.0}, "new_leader": {"within_s": 30.0}}
 

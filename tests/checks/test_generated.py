@@ -12,8 +12,9 @@ from chaoskafka.history.read import History
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.verdict import Answer
 from tests.histories import alterations
-from tests.histories.builder import Shape, build
+from tests.histories.builder import build
 from tests.histories.copy import Copy
+from tests.histories.shape import Shape
 
 LIMITS = {"unavailable": {"at_most_s": 30.0}, "new_leader": {"within_s": 30.0}}
 # Writing and judging a history takes a second on a busy machine; a few shapes per run, others on the next.

@@ -12,9 +12,10 @@ from chaoskafka.history.read import History, open_history
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.timing.failover import failover
 from chaoskafka.verdict import EVIDENCE_MAX, Answer, Verdict
-from tests.histories.builder import Shape, build
+from tests.histories.builder import build
 from tests.histories.cases import CASES, Case
 from tests.histories.copy import Copy
+from tests.histories.shape import Shape
 
 RECORDED = Path(__file__).parent.parent / "histories" / "base"
 BASES = ("built", *(["recorded"] if RECORDED.exists() else []))

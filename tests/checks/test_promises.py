@@ -9,7 +9,8 @@ from chaoskafka.checks.new_leader import NewLeader
 from chaoskafka.checks.unavailable import Unavailable
 from chaoskafka.history.header import RunHeader
 from chaoskafka.history.promises import promises
-from tests.histories.builder import TOPIC, Shape, build
+from tests.histories.builder import build
+from tests.histories.shape import TOPIC, Shape
 
 
 @pytest.fixture(scope="module")

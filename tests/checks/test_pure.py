@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.histories.builder import Shape, build
+from tests.histories.builder import build
+from tests.histories.shape import Shape
 
 FORBIDDEN = ("confluent_kafka", "docker", "testcontainers", "kio")
 

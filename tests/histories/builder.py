@@ -8,94 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from chaoskafka.history import tables
-from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
 from chaoskafka.history.identity import PayloadState
 from chaoskafka.history.tables import AuditedEnd, TopicPartition, WorkerReport
 from chaoskafka.history.tape import Change, Outcome
-
-MS, S = 1_000_000, 1_000_000_000
-T0_NS = 5_000 * S  # a machine that has been up for a while
-CLOCK = "CLOCK_MONOTONIC:0f1e2d3c-recorded-boot"
-TOPIC, GROUP = "orders", "readers"
-BROKERS = (1, 2, 3)
-VICTIM = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """How much of everything; seconds and milliseconds as named."""
-
-    partitions: int = 3
-    producers: int = 2
-    consumers: int = 2
-    every_ms: int = 60  # each producer sends so often to each partition
-    before_s: float = 4.0  # load before the kill
-    elect_s: float = 2.0  # from the kill to the new leader
-    down_s: float = 4.0  # from the kill to the restart
-    heal_s: float = 1.0  # from the restart to its proof
-    recover_s: float = 0.5  # from that proof to a whole cluster
-    after_s: float = 2.5  # load after that
-    batch: int = 2  # messages per record batch
-    idempotent: bool = True
-    refused: tuple[int, ...] = (7,)  # sequences of the first producer on every partition that were refused
-    vanished: tuple[int, ...] = (11,)  # of unknown outcome and not stored
-    unconfirmed: tuple[int, ...] = (13,)  # of unknown outcome and stored
-    without_offset: tuple[int, ...] = (17,)  # acknowledged without an offset
-    redelivered: tuple[int, ...] = (5,)  # offsets delivered twice
-
-    @property
-    def acted_ns(self) -> int:
-        return T0_NS + int(self.before_s * S)
-
-    @property
-    def elected_ns(self) -> int:
-        return self.acted_ns + int(self.elect_s * S)
-
-    @property
-    def healing_ns(self) -> int:
-        return self.acted_ns + int(self.down_s * S)
-
-    @property
-    def healed_ns(self) -> int:
-        return self.healing_ns + int(self.heal_s * S)
-
-    @property
-    def recovered_ns(self) -> int:
-        return self.healed_ns + int(self.recover_s * S)
-
-    @property
-    def stopped_ns(self) -> int:
-        return self.recovered_ns + int(self.after_s * S)
-
-    @property
-    def producer_ids(self) -> tuple[int, ...]:
-        return tuple(range(1, self.producers + 1))
-
-    @property
-    def consumer_ids(self) -> tuple[int, ...]:
-        return tuple(range(self.producers + 1, self.producers + self.consumers + 1))
-
-    def leader(self, partition: int) -> int:
-        return BROKERS[partition % len(BROKERS)]
-
-    def new_leader(self, partition: int) -> int:
-        return BROKERS[1] if self.leader(partition) == VICTIM else self.leader(partition)
-
-    def epoch(self, partition: int) -> int:
-        return 3 + partition
-
-    def new_epoch(self, partition: int) -> int:
-        return self.epoch(partition) + (self.leader(partition) == VICTIM)
-
-    def reader(self, partition: int) -> int:
-        return self.consumer_ids[partition % self.consumers]
+from tests.histories.frame import events_of, header_of, observations_of
+from tests.histories.shape import CLOCK, GROUP, MS, T0_NS, TOPIC, Shape
 
 
 def build(run_dir: Path, shape: Shape | None = None) -> Path:
@@ -103,9 +27,9 @@ def build(run_dir: Path, shape: Shape | None = None) -> Path:
     shape = shape or Shape()
     for folder in ("ops/send", "ops/read", "audit/record", "audit/batch"):
         (run_dir / folder).mkdir(parents=True)
-    _header(shape).save(run_dir)
-    _lines(run_dir / "events.jsonl", _events(shape))
-    _lines(run_dir / "observations.jsonl", _observations(shape))
+    header_of(shape).save(run_dir)
+    _lines(run_dir / "events.jsonl", events_of(shape))
+    _lines(run_dir / "observations.jsonl", observations_of(shape))
     sends: list[dict[str, Any]] = []
     polls: list[dict[str, Any]] = []
     ends = []
@@ -342,122 +266,6 @@ def _assignments(shape: Shape) -> Iterator[dict[str, Any]]:
             "partition": partition,
             "at_ns": T0_NS - 500 * MS,
         }
-
-
-def _header(shape: Shape) -> RunHeader:
-    produce = WorkloadFacts(
-        word="produce",
-        topic=TOPIC,
-        group=None,
-        workers=shape.producer_ids,
-        acks="all",
-        idempotent=shape.idempotent,
-        rate_per_s=1000 / shape.every_ms * shape.partitions * shape.producers,
-        client="harness",
-        settings={"enable.idempotence": str(shape.idempotent).lower()},
-    )
-    consume = WorkloadFacts(
-        word="consume",
-        topic=TOPIC,
-        group=GROUP,
-        workers=shape.consumer_ids,
-        acks=None,
-        idempotent=None,
-        rate_per_s=None,
-        client="harness",
-        settings={"auto.offset.reset": "earliest"},
-    )
-    return RunHeader(
-        format=FORMAT,
-        run_id="built-1",
-        scenario_name="built",
-        scenario_file=None,
-        scenario={"title": "Leader killed", "topics": {TOPIC: {"config": {}}}},
-        seed=1,
-        plan=({"word": "kill", "after_s": shape.before_s, "target": f"leader of {TOPIC}/0", "for_s": shape.down_s},),
-        expect=({"no_lost_acknowledged": {}},),
-        versions={"kafka": "4.2.0"},
-        replay="chaoskafka run built.yaml --seed 1",
-        runtime="docker",
-        clients="client_container",
-        clock=CLOCK,
-        wall_minus_monotonic_ns=1_700_000_000 * S,
-        nodes={str(broker): ("broker", "controller") for broker in BROKERS},
-        topics=(
-            TopicFacts(
-                name=TOPIC,
-                index=0,
-                topic_id="b6Gk0w4pQjGk5v2c7h1x9A",
-                partitions=shape.partitions,
-                replication_factor=3,
-                min_insync_replicas=2,
-            ),
-        ),
-        workloads=(produce, consume),
-        broker_settings={str(b): {"unclean.leader.election.enable": "false"} for b in BROKERS},
-        limits={"recovered_s": 30.0},
-    )
-
-
-def _events(shape: Shape) -> Iterator[dict[str, Any]]:
-    def line(at_ns: int, event: str, **fields: Any) -> dict[str, Any]:
-        return {"at_ns": at_ns, "at": "2026-01-01T00:00:00.000+00:00", "event": event, **fields}
-
-    fault = {"fault": 0, "word": "kill"}
-    yield line(T0_NS - 3 * S, "phase", number=6, name="warm up", state="begin")
-    yield line(T0_NS, "phase", number=7, name="play", state="begin")
-    yield line(shape.acted_ns - 300 * MS, "fault", **fault, state="beginning")
-    yield line(
-        shape.acted_ns + 60 * MS,
-        "fault",
-        **fault,
-        state="active",
-        targets=[VICTIM],
-        acted_ns=shape.acted_ns,
-        evidence={"leader": VICTIM},
-        proof={"exit_code": 137, "knock": "refused"},
-    )
-    yield line(shape.healing_ns, "fault", **fault, state="healing")
-    yield line(shape.healed_ns, "fault", **fault, state="healed", proof={"unfenced": True, "caught_up": True})
-    yield line(shape.recovered_ns, "recovered", whole=True, within_s=shape.recover_s, limit_s=30.0, missing=[])
-    yield line(shape.stopped_ns, "phase", number=10, name="stop", state="begin")
-
-
-def _observations(shape: Shape) -> Iterator[dict[str, Any]]:
-    def told(at_ns: int, partition: int, broker: int, isr: tuple[int, ...]) -> dict[str, Any]:
-        later = at_ns > shape.acted_ns
-        return {
-            "kind": "leadership",
-            "lo_ns": at_ns + broker * 3 * MS,
-            "hi_ns": at_ns + broker * 3 * MS + 12 * MS,
-            "broker": broker,
-            "topic": TOPIC,
-            "partition": partition,
-            "leader": shape.new_leader(partition) if later else shape.leader(partition),
-            "epoch": shape.new_epoch(partition) if later else shape.epoch(partition),
-            "isr": list(isr),
-            "replicas": list(BROKERS),
-        }
-
-    begin_ns = T0_NS - 2 * S
-    survivors = tuple(broker for broker in BROKERS if broker != VICTIM)
-    yield {"kind": "started", "lo_ns": begin_ns, "hi_ns": begin_ns, "clock": CLOCK}
-    for broker in BROKERS:
-        yield {"kind": "reachable", "lo_ns": begin_ns, "hi_ns": begin_ns + 2 * MS, "broker": broker, "up": True}
-        for partition in range(shape.partitions):
-            yield told(begin_ns, partition, broker, BROKERS)
-    gone_ns = shape.acted_ns + MS
-    yield {"kind": "reachable", "lo_ns": gone_ns, "hi_ns": gone_ns + 9 * MS, "broker": VICTIM, "up": False}
-    for broker in survivors:
-        for partition in range(shape.partitions):
-            yield told(shape.elected_ns, partition, broker, survivors)
-    back_ns = shape.healed_ns - 100 * MS
-    yield {"kind": "reachable", "lo_ns": back_ns, "hi_ns": back_ns + 9 * MS, "broker": VICTIM, "up": True}
-    for broker in BROKERS:
-        for partition in range(shape.partitions):
-            yield told(shape.recovered_ns - 200 * MS, partition, broker, BROKERS)
-    end_ns = shape.stopped_ns + S
-    yield {"kind": "stopped", "lo_ns": end_ns, "hi_ns": end_ns}
 
 
 def _write(path: Path, rows: list[dict[str, Any]], schema: pl.Schema, order: tuple[str, ...]) -> None:

@@ -284,17 +284,4 @@ TIMES = (
     of("new_leader", UNKNOWN, a.idle_through_the_fault, reason=Reason.NO_LOAD_IN_WINDOW),
 )
 
-CASES = (
-    *GOOD,
-    *DOUBTS,
-    *LOSS,
-    *COPIES,
-    *ORDER,
-    *STRANGERS,
-    *OFFSETS,
-    *DELIVERY,
-    *CLIENTS,
-    *PROGRESS,
-    *FAULTS,
-    *TIMES,
-)
+CASES = GOOD + DOUBTS + LOSS + COPIES + ORDER + STRANGERS + OFFSETS + DELIVERY + CLIENTS + PROGRESS + FAULTS + TIMES

@@ -10,8 +10,9 @@ from chaoskafka.history.read import open_history
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.times import FaultTimes, PartitionTimes
 from tests.histories import alterations
-from tests.histories.builder import VICTIM, Shape, build
+from tests.histories.builder import build
 from tests.histories.copy import Copy
+from tests.histories.shape import VICTIM, Shape
 
 SHAPE = Shape(partitions=2)
 

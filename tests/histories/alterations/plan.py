@@ -1,0 +1,43 @@
+"""Alterations of the plan and of the recovery.
+
+In: a Copy. Out: nothing; the copy is changed.
+"""
+
+from __future__ import annotations
+
+from tests.histories.alterations.gaps import never_play
+from tests.histories.copy import Copy
+
+
+def without_a_plan(copy: Copy) -> None:
+    never_play(copy)
+    copy.header(plan=[])
+
+
+def plan_one_more(copy: Copy) -> None:
+    copy.json("run.json", lambda header: {**header, "plan": header["plan"] * 2})
+
+
+def recover_at_the_end(copy: Copy) -> None:
+    """The load ended before the cluster was seen whole again."""
+    copy.event("recovered", at_ns=_last_instant_ns(copy) + 1)
+
+
+def _last_instant_ns(copy: Copy) -> int:
+    return max(event.at_ns for event in copy.history.events) + 3_600_000_000_000
+
+
+def stay_broken(copy: Copy) -> None:
+    copy.event("recovered", whole=False, missing=["broker 1 is fenced"])
+
+
+def recover_late(copy: Copy) -> None:
+    copy.event("recovered", within_s=31.5, limit_s=30.0)
+
+
+def recover_untimed(copy: Copy) -> None:
+    copy.event("recovered", within_s=None)
+
+
+def never_wait_for_recovery(copy: Copy) -> None:
+    copy.without_event("recovered")

@@ -1,0 +1,99 @@
+"""Alterations of when things happened: who learnt of a new leader, who was served.
+
+In: a Copy. Out: nothing; the copy is changed.
+"""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+
+from chaoskafka.history.views import acted
+from chaoskafka.timing.leadership import live_brokers
+from tests.histories.alterations.rows import doubt_acks
+from tests.histories.copy import Copy, Row
+
+
+def _learn(copy: Copy, *, broker_index: int = -1, lo_s: float | None = None, hi_s: float | None = None) -> None:
+    """One live broker learns of the new leader of one partition otherwise than it did; hi_s None: never."""
+    fault, place = acted(copy.history)[0], copy.partition
+    assert fault.acted_ns is not None
+    broker = live_brokers(copy.history, fault)[broker_index]
+    said = []
+
+    def is_news(row: Row) -> bool:
+        return (
+            row["kind"] == "leadership"
+            and (row["broker"], row["topic"], row["partition"]) == (broker, place.topic, place.partition)
+            and row["hi_ns"] > fault.acted_ns
+        )
+
+    def change(row: Row) -> Row | None:
+        if not is_news(row):
+            return row
+        said.append(row)
+        if len(said) > 1 or hi_s is None:
+            return None
+        moved = {"hi_ns": fault.acted_ns + int(hi_s * 1e9)}
+        return row | moved | ({"lo_ns": fault.acted_ns + int(lo_s * 1e9)} if lo_s is not None else {})
+
+    copy.lines("observations.jsonl", change)
+
+
+def learn_late(copy: Copy) -> None:
+    """One broker named the new leader 40 s after the fault."""
+    _learn(copy, lo_s=39.9, hi_s=40.0)
+
+
+def learn_who_knows_when(copy: Copy) -> None:
+    """One broker was not asked for 40 s, then named the new leader."""
+    _learn(copy, hi_s=40.0)
+
+
+def never_learn(copy: Copy) -> None:
+    """One broker went on naming the old leader for as long as it was watched."""
+    _learn(copy)
+
+
+def never_learn_unwatched(copy: Copy) -> None:
+    """One broker had not named the new leader when the observer lost it, a moment after the fault."""
+    _learn(copy)
+    fault = acted(copy.history)[0]
+    assert fault.acted_ns is not None
+    broker = live_brokers(copy.history, fault)[-1]
+    lost = {"kind": "reachable", "broker": broker, "up": False, "error": "timed out"}
+    lost |= {"lo_ns": fault.acted_ns + 1_000_000, "hi_ns": fault.acted_ns + 2_000_000}
+    path = copy.run_dir / "observations.jsonl"
+    path.write_text(path.read_text() + json.dumps(lost) + "\n")
+
+
+def elect_nobody(copy: Copy) -> None:
+    """No broker ever named a new leader."""
+    fault = acted(copy.history)[0]
+    for index in range(len(live_brokers(copy.history, fault))):
+        _learn(copy, broker_index=index)
+
+
+def hit_a_follower(copy: Copy) -> None:
+    """The fault hit a node that led nothing."""
+    nodes = {**copy.history.header.nodes, "99": ("broker",)}
+    copy.header(nodes={node: list(roles) for node, roles in nodes.items()})
+    copy.event("fault", "active", targets=[99])
+
+
+def acknowledge_no_more(copy: Copy) -> None:
+    """From the fault on, one partition never acknowledged anything again."""
+    acted_ns = acted(copy.history)[0].acted_ns
+    assert acted_ns is not None
+    doubt_acks(copy, pl.col("completed_ns") >= acted_ns)
+
+
+def stall_the_machine(copy: Copy) -> None:
+    """The machine stood still for a second inside every client's gap."""
+    fault = acted(copy.history)[0]
+    assert fault.acted_ns is not None
+    stall = {"kind": "stall", "gap_ns": 1_000_000_000}
+    stall |= {"lo_ns": fault.acted_ns + 500_000_000, "hi_ns": fault.acted_ns + 1_500_000_000}
+    path = copy.run_dir / "observations.jsonl"
+    path.write_text(path.read_text() + json.dumps(stall) + "\n")

@@ -1,0 +1,125 @@
+"""What surrounds the messages of a built history: its header, its events, what the observer saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
+from tests.histories.shape import BROKERS, CLOCK, GROUP, MS, T0_NS, TOPIC, VICTIM, S, Shape
+
+
+def header_of(shape: Shape) -> RunHeader:
+    produce = WorkloadFacts(
+        word="produce",
+        topic=TOPIC,
+        group=None,
+        workers=shape.producer_ids,
+        acks="all",
+        idempotent=shape.idempotent,
+        rate_per_s=1000 / shape.every_ms * shape.partitions * shape.producers,
+        client="harness",
+        settings={"enable.idempotence": str(shape.idempotent).lower()},
+    )
+    consume = WorkloadFacts(
+        word="consume",
+        topic=TOPIC,
+        group=GROUP,
+        workers=shape.consumer_ids,
+        acks=None,
+        idempotent=None,
+        rate_per_s=None,
+        client="harness",
+        settings={"auto.offset.reset": "earliest"},
+    )
+    return RunHeader(
+        format=FORMAT,
+        run_id="built-1",
+        scenario_name="built",
+        scenario_file=None,
+        scenario={"title": "Leader killed", "topics": {TOPIC: {"config": {}}}},
+        seed=1,
+        plan=({"word": "kill", "after_s": shape.before_s, "target": f"leader of {TOPIC}/0", "for_s": shape.down_s},),
+        expect=({"no_lost_acknowledged": {}},),
+        versions={"kafka": "4.2.0"},
+        replay="chaoskafka run built.yaml --seed 1",
+        runtime="docker",
+        clients="client_container",
+        clock=CLOCK,
+        wall_minus_monotonic_ns=1_700_000_000 * S,
+        nodes={str(broker): ("broker", "controller") for broker in BROKERS},
+        topics=(
+            TopicFacts(
+                name=TOPIC,
+                index=0,
+                topic_id="b6Gk0w4pQjGk5v2c7h1x9A",
+                partitions=shape.partitions,
+                replication_factor=3,
+                min_insync_replicas=2,
+            ),
+        ),
+        workloads=(produce, consume),
+        broker_settings={str(b): {"unclean.leader.election.enable": "false"} for b in BROKERS},
+        limits={"recovered_s": 30.0},
+    )
+
+
+def events_of(shape: Shape) -> Iterator[dict[str, Any]]:
+    def line(at_ns: int, event: str, **fields: Any) -> dict[str, Any]:
+        return {"at_ns": at_ns, "at": "2026-01-01T00:00:00.000+00:00", "event": event, **fields}
+
+    fault = {"fault": 0, "word": "kill"}
+    yield line(T0_NS - 3 * S, "phase", number=6, name="warm up", state="begin")
+    yield line(T0_NS, "phase", number=7, name="play", state="begin")
+    yield line(shape.acted_ns - 300 * MS, "fault", **fault, state="beginning")
+    yield line(
+        shape.acted_ns + 60 * MS,
+        "fault",
+        **fault,
+        state="active",
+        targets=[VICTIM],
+        acted_ns=shape.acted_ns,
+        evidence={"leader": VICTIM},
+        proof={"exit_code": 137, "knock": "refused"},
+    )
+    yield line(shape.healing_ns, "fault", **fault, state="healing")
+    yield line(shape.healed_ns, "fault", **fault, state="healed", proof={"unfenced": True, "caught_up": True})
+    yield line(shape.recovered_ns, "recovered", whole=True, within_s=shape.recover_s, limit_s=30.0, missing=[])
+    yield line(shape.stopped_ns, "phase", number=10, name="stop", state="begin")
+
+
+def observations_of(shape: Shape) -> Iterator[dict[str, Any]]:
+    def told(at_ns: int, partition: int, broker: int, isr: tuple[int, ...]) -> dict[str, Any]:
+        later = at_ns > shape.acted_ns
+        return {
+            "kind": "leadership",
+            "lo_ns": at_ns + broker * 3 * MS,
+            "hi_ns": at_ns + broker * 3 * MS + 12 * MS,
+            "broker": broker,
+            "topic": TOPIC,
+            "partition": partition,
+            "leader": shape.new_leader(partition) if later else shape.leader(partition),
+            "epoch": shape.new_epoch(partition) if later else shape.epoch(partition),
+            "isr": list(isr),
+            "replicas": list(BROKERS),
+        }
+
+    begin_ns = T0_NS - 2 * S
+    survivors = tuple(broker for broker in BROKERS if broker != VICTIM)
+    yield {"kind": "started", "lo_ns": begin_ns, "hi_ns": begin_ns, "clock": CLOCK}
+    for broker in BROKERS:
+        yield {"kind": "reachable", "lo_ns": begin_ns, "hi_ns": begin_ns + 2 * MS, "broker": broker, "up": True}
+        for partition in range(shape.partitions):
+            yield told(begin_ns, partition, broker, BROKERS)
+    gone_ns = shape.acted_ns + MS
+    yield {"kind": "reachable", "lo_ns": gone_ns, "hi_ns": gone_ns + 9 * MS, "broker": VICTIM, "up": False}
+    for broker in survivors:
+        for partition in range(shape.partitions):
+            yield told(shape.elected_ns, partition, broker, survivors)
+    back_ns = shape.healed_ns - 100 * MS
+    yield {"kind": "reachable", "lo_ns": back_ns, "hi_ns": back_ns + 9 * MS, "broker": VICTIM, "up": True}
+    for broker in BROKERS:
+        for partition in range(shape.partitions):
+            yield told(shape.recovered_ns - 200 * MS, partition, broker, BROKERS)
+    end_ns = shape.stopped_ns + S
+    yield {"kind": "stopped", "lo_ns": end_ns, "hi_ns": end_ns}
