@@ -104,8 +104,8 @@ class _Run:
 
     def tick(self) -> None:
         """Called while waiting: show what is going on."""
-        if self.session is not None:
-            self.progress.status(self.session.status(self.traffic))
+        if self.session is not None and (text := self.session.status(self.traffic)):
+            self.progress.status(text)
 
     def to_the_end(self) -> ExitCode:
         try:
@@ -230,7 +230,8 @@ class _Run:
         seen = ready.watch_recovery(session.views, session.cluster.spec, within_s=left_s, clock=self.clock)
         within_s = (seen.answered_ns - healing_ns) / NS_PER_S if seen.ready else None
         whole = within_s is not None and within_s <= limit_s
-        self.events.write("recovered", whole=whole, within_s=within_s, limit_s=limit_s, missing=list(seen.missing))
+        missing = list(seen.missing) if within_s is None or whole else [f"it was whole only after {within_s:.1f} s"]
+        self.events.write("recovered", whole=whole, within_s=within_s, limit_s=limit_s, missing=missing)
         self.clock.pause(TAIL_S)
 
     def _drain(self, views: Views, traffic: Traffic) -> None:

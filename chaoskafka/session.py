@@ -6,7 +6,6 @@ The engine under `run`.
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from chaoskafka.errors import EnvironmentFailure, NoTarget
 from chaoskafka.faults import Injected
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.header import TopicFacts
+from chaoskafka.probes.observer import Arguments
 from chaoskafka.progress import Progress
 from chaoskafka.scenario.plan import PlannedStep
 from chaoskafka.traffic import Traffic
@@ -113,10 +113,8 @@ class Session:
 
         Raises EnvironmentFailure when it does not start.
         """
-        addresses = {str(node): [at.host, at.port] for node, at in self.cluster.client_addresses().items()}
-        arguments = {"brokers": addresses, "topics": [t.name for t in topics]}
-        argv = ("python", "-m", "chaoskafka.probes.observer", json.dumps(arguments))
-        process = self.watching = _clients(self.cluster).launch("observer", argv)
+        watch = Arguments(brokers=self.cluster.client_addresses(), topics=tuple(topic.name for topic in topics))
+        process = self.watching = _clients(self.cluster).launch("observer", watch.argv())
         try:
             wait_until(
                 "the observer's first words",
