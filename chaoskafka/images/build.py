@@ -49,6 +49,7 @@ def build(
             # Asked again: somebody else may have built it while we waited for the lock.
             if again or not engine.is_current(client, recipe):
                 _build_one(client, recipe, kafka_version, report)
+        engine.remove_replaced(client)
     return recipes
 
 
@@ -70,7 +71,6 @@ def _build_one(client: docker.DockerClient, recipe: Recipe, kafka_version: str, 
     if recipe.kind is not Kind.BASE and not engine.is_current(client, base):
         _build_one(client, base, kafka_version, report)
     report(f"building {recipe.name}")
-    stale = engine.image_id(client, recipe.name)
     if recipe.kind is Kind.BASE:
         build_base(client, recipe)
     elif recipe.kind is Kind.KAFKA:
@@ -79,4 +79,3 @@ def _build_one(client: docker.DockerClient, recipe: Recipe, kafka_version: str, 
         build_client(client, recipe, on=base.name)
     else:
         build_image(client, recipe, on=base.name, layer=None)
-    engine.remove_if_unused(client, stale, now=recipe.name)

@@ -9,7 +9,7 @@ import requests
 from docker.errors import APIError, DockerException, ImageNotFound
 
 from chaoskafka.errors import EnvironmentFailure
-from chaoskafka.images.recipe import RECIPE_LABEL, Recipe
+from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, Recipe
 
 ANSWER_S = 600  # importing or building a large layer is one request, answered at its end
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -34,14 +34,6 @@ def architecture(engine: docker.DockerClient) -> str:
     return DEBIAN_ARCHITECTURES[machine]
 
 
-def image_id(engine: docker.DockerClient, name: str) -> str | None:
-    """The id of the image with this name, None if there is none."""
-    try:
-        return str(engine.images.get(name).id)
-    except ImageNotFound:
-        return None
-
-
 def is_current(engine: docker.DockerClient, recipe: Recipe) -> bool:
     """Whether the engine holds this image, made by just this recipe."""
     try:
@@ -62,11 +54,10 @@ def import_root(engine: docker.DockerClient, recipe: Recipe, archive: Path) -> N
         raise EnvironmentFailure(f"the engine did not keep {recipe.name} as imported")
 
 
-def remove_if_unused(engine: docker.DockerClient, stale: str | None, *, now: str) -> None:
-    """Remove the image that `now` has replaced, unless a container still needs it."""
-    if stale is None or stale == image_id(engine, now):
-        return
-    try:
-        engine.images.remove(stale)
-    except (ImageNotFound, APIError):  # in use, or shared under another name: it stays, and does no harm
-        return
+def remove_replaced(engine: docker.DockerClient) -> None:
+    """Remove images of ours that lost their name to a newer one, unless a container still needs them."""
+    for image in engine.images.list(filters={"dangling": True, "label": KIND_LABEL}):
+        try:
+            engine.images.remove(str(image.id))
+        except APIError:  # in use: it stays until the next build, and does no harm
+            continue

@@ -88,7 +88,9 @@ def build_image(
         context.close()
         file.seek(0)
         try:
-            engine.images.build(fileobj=file, custom_context=True, tag=recipe.name, rm=True, forcerm=True, pull=False)
+            engine.images.build(
+                fileobj=file, custom_context=True, tag=recipe.name, rm=True, forcerm=True, network_mode="none"
+            )
         except (BuildError, APIError) as error:
             raise EnvironmentFailure(f"the engine could not build {recipe.name}: {error}") from error
 
