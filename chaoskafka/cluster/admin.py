@@ -6,7 +6,7 @@ become EnvironmentFailure. The one module outside the worker that imports the cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from chaoskafka.clock import Clock, wait_until
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.ready import Readiness, wait_topics
-from chaoskafka.cluster.sights import PartitionView, leadership
+from chaoskafka.cluster.sights import PartitionView, active_controller, leadership
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure
@@ -33,6 +33,19 @@ OFFSETS_TOPIC = "__consumer_offsets"
 
 # What every topic under test gets: nothing may expire or be compacted away before it was audited.
 KEEP_ALL = {"retention.ms": "-1", "cleanup.policy": "delete", "unclean.leader.election.enable": "false"}
+
+
+def spread(spec: TopicSpec, brokers: Sequence[int], controller: int | None) -> list[list[int]]:
+    """The replicas of each partition, preferred leader first: leadership goes round the brokers.
+
+    The active controller comes last in the round, so that partition 0 starts on another node where there is one: in a
+    combined cluster a scenario can then always hit a leader that is not the active controller. Pure.
+    """
+    ring = [broker for broker in sorted(brokers) if broker != controller] + [b for b in brokers if b == controller]
+    return [
+        [ring[(partition + replica) % len(ring)] for replica in range(spec.replication_factor)]
+        for partition in range(spec.partitions)
+    ]
 
 
 def topic_config(spec: TopicSpec) -> dict[str, str]:
@@ -53,23 +66,28 @@ class Admin:
             }
         )
 
-    def create_topics(self, topics: Mapping[str, TopicSpec]) -> None:
+    def create_topics(self, topics: Mapping[str, TopicSpec], placed: Mapping[str, Sequence[Sequence[int]]]) -> None:
         """Make topics, each exactly as said; blocks until the controller has made them, not until brokers know.
 
-        Raises EnvironmentFailure, also when a topic exists already: one of unknown history cannot be judged.
+        `placed`: per topic and partition, its replicas, preferred leader first. A topic that exists counts as made: on a
+        busy machine the library repeats a request whose answer came late. Raises EnvironmentFailure.
         """
         new = [
             NewTopic(
                 name,
                 num_partitions=spec.partitions,
-                replication_factor=spec.replication_factor,
+                replica_assignment=[list(replicas) for replicas in placed[name]],
                 config=topic_config(spec),
             )
             for name, spec in topics.items()
         ]
         if new:
             limits = {"request_timeout": self._timeout_s, "operation_timeout": self._timeout_s}
-            self._finish("create topic", lambda: self._client.create_topics(new, **limits))
+            self._finish(
+                "create topic",
+                lambda: self._client.create_topics(new, **limits),
+                ignore=KafkaError.TOPIC_ALREADY_EXISTS,
+            )
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics; one that does not exist is as good as deleted. Blocks. Raises EnvironmentFailure."""
@@ -137,7 +155,11 @@ def make_topics(
 
     Raises EnvironmentFailure, WaitTimeout (what is missing), and Interrupted by the clock.
     """
-    admin.create_topics(topics)
+    seen = views.ask_all()
+    if there := sorted({topic for topic, _ in leadership(seen)} & topics.keys()):
+        raise EnvironmentFailure(f"topics exist already, and of unknown history cannot be judged: {', '.join(there)}")
+    brokers, controller = sorted(views.addresses), active_controller(seen)
+    admin.create_topics(topics, {name: spread(spec, brokers, controller) for name, spec in topics.items()})
     return topic_ids(wait_topics(views, topics, within_s=within_s, clock=clock), topics)
 
 
