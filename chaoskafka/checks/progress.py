@@ -88,7 +88,7 @@ def _bounds(history: History) -> tuple[int | None, int | None, list[Doubt]]:
 def _unrecovered(history: History) -> list[Doubt]:
     """Whether what came last can be called after the recovery. Without any progress it fails all the same."""
     seen = recovery(history)
-    if seen is None or seen.fields.get("whole") is True:
+    if seen is None or seen.fields.get("whole") is True or seen.fields.get("within_s") is not None:
         return []
     return [Doubt(Reason.NOT_RECOVERED, "the cluster", "so there is no time after its recovery")]
 

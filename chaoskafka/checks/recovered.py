@@ -22,14 +22,14 @@ class Recovered:
         if event is None:
             return Verdict.unknown("the run never got as far as waiting for recovery")
         within_s, limit_s = event.fields.get("within_s"), event.fields.get("limit_s")
-        if event.fields.get("whole") is not True:
+        if event.fields.get("whole") is not True and within_s is None:
             missing = [str(thing) for thing in event.fields.get("missing") or ["what was missing is not recorded"]]
             evidence: list[Evidence] = [{"missing": thing, "limit_s": limit_s} for thing in missing]
             text = f"not whole {_seconds(limit_s)} after the heal: {missing[0]}"
             return Verdict.failed(text, counted=1, found=len(missing), evidence=evidence)
         if within_s is None or limit_s is None:
             return Verdict.unknown("whole again, but how long it took or was allowed is not recorded", counted=1)
-        if within_s > limit_s:
+        if within_s > limit_s or event.fields.get("whole") is not True:
             late: Evidence = {"within_s": within_s, "limit_s": limit_s}
             text = f"whole again only after {_seconds(within_s)}, allowed were {_seconds(limit_s)}"
             return Verdict.failed(text, counted=1, found=1, evidence=[late])

@@ -18,7 +18,7 @@ from tests.histories.copy import Copy
 from tests.histories.shape import Shape
 
 RECORDED = Path(__file__).parent.parent / "histories" / "base"
-BASES = ("built", *(["recorded"] if RECORDED.exists() else []))
+BASES = ("recorded",) if RECORDED.exists() else ("built",)
 WORDS = tuple(members(Kind.CHECK))
 
 

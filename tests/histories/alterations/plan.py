@@ -28,11 +28,11 @@ def _last_instant_ns(copy: Copy) -> int:
 
 
 def stay_broken(copy: Copy) -> None:
-    copy.event("recovered", whole=False, missing=["broker 1 is fenced"])
+    copy.event("recovered", whole=False, within_s=None, missing=["broker 1 is fenced"])
 
 
 def recover_late(copy: Copy) -> None:
-    copy.event("recovered", within_s=31.5, limit_s=30.0)
+    copy.event("recovered", whole=False, within_s=31.5, limit_s=30.0)
 
 
 def recover_untimed(copy: Copy) -> None:
