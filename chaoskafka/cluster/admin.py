@@ -69,8 +69,8 @@ class Admin:
     def create_topics(self, topics: Mapping[str, TopicSpec], placed: Mapping[str, Sequence[Sequence[int]]]) -> None:
         """Make topics, each exactly as said; blocks until the controller has made them, not until brokers know.
 
-        `placed`: per topic and partition, its replicas, preferred leader first. A topic that exists counts as made: on a
-        busy machine the library repeats a request whose answer came late. Raises EnvironmentFailure.
+        `placed`: per topic and partition, its replicas, preferred leader first. A topic that exists counts as made: on
+        a busy machine the library repeats a request whose answer came late. Raises EnvironmentFailure.
         """
         new = [
             NewTopic(
