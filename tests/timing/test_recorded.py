@@ -19,7 +19,7 @@ def test_a_real_failover_happens_in_its_order() -> None:
     assert hit.first_ack
     assert hit.first_read
     for client in (*hit.first_ack, *hit.first_read):
-        # A client can be served under the new leader before the observer's next poll hears of it, not before the change.
+        # A client may be served by the new leader before the observer's next poll hears of it, not before the change.
         assert elected_s <= client.first.hi_s < fault.window_s
     for gap in hit.unavailable:
         assert gap.length.lo_s > elected_s - gap.resolution_s
