@@ -5,6 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.errors import EnvironmentFailure
@@ -48,6 +50,14 @@ def test_a_client_has_the_same_packages_as_the_project() -> None:
     client = pinned(RECIPES / "client" / "requirements.lock")
     assert {"confluent-kafka", "kio", "tenacity"} <= set(client)
     assert client == {name: project[name] for name in client}
+
+
+def test_the_lock_gives_what_the_project_asks_for() -> None:
+    root = Path(__file__).parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    locked = pinned(root / "requirements.lock")
+    for asked in map(Requirement, [*project["dependencies"], *project["optional-dependencies"]["dev"]]):
+        assert locked[canonicalize_name(asked.name)] in asked.specifier, f"{asked}: run make lock"
 
 
 def test_locks_name_no_archive() -> None:
