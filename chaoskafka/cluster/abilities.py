@@ -62,8 +62,12 @@ class Node(Protocol):
         """Blocks for one question to the runtime."""
         ...
 
-    def knock(self, port: int, *, within_s: float = 1.0) -> Knock:
-        """Connect to `port` from inside the node's own network namespace, never through a published port."""
+    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
+        """Connect to `port` from inside the node's own network namespace, never through a published port.
+
+        With `until`, knocks again and again for `within_s` until it gets that answer; returns the last one. That costs
+        one process on the node's machine, where a knock each time would slow down what is being waited for.
+        """
         ...
 
 

@@ -19,7 +19,7 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
 
-HEAL_EVERY_S = 0.5  # a knock starts a process on the node's machine: more of them would slow the very start we await
+KNOCKS_S = 5.0  # one series of knocks while a node comes back; then its process is looked at again
 SIGKILLED = 137  # 128 + SIGKILL, as every runtime reports it
 
 
@@ -88,7 +88,7 @@ class Kill:
         try:
             knock, state = wait_until(
                 f"the kill of {node.spec.name} to show",
-                read=lambda: (node.knock(_port(node)), node.state()),
+                read=lambda: (node.knock(_port(node), until=Knock.REFUSED), node.state()),
                 good=bites,
                 within_s=deadline.left_s(),
                 describe=lambda seen: f"port {_port(node)} {seen[0]}, {seen[1]}",
@@ -134,10 +134,9 @@ class Kill:
     def _see_alive(self, node: CanKill, before: NodeState, deadline: Deadline) -> Proof:
         knock, state = wait_until(
             f"{node.spec.name} to answer again as a new process",
-            read=lambda: (node.knock(_port(node)), node.state()),
+            read=lambda: (node.knock(_port(node), within_s=KNOCKS_S, until=Knock.ANSWERED), node.state()),
             good=lambda seen: seen[0] is Knock.ANSWERED and seen[1].running and seen[1].started_at != before.started_at,
             within_s=deadline.left_s(),
-            every_s=HEAL_EVERY_S,
             describe=lambda seen: f"port {_port(node)} {seen[0]}, {seen[1]}",
         )
         return {"port": _port(node), "knock": knock.value, "process_started_at": state.started_at}

@@ -38,8 +38,8 @@ class Lying:
     def state(self) -> NodeState:
         return self.real.state()
 
-    def knock(self, port: int, *, within_s: float = 1.0) -> Knock:
-        return self.real.knock(port, within_s=within_s)
+    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
+        return self.real.knock(port, within_s=within_s, until=until)
 
     def kill(self) -> Deed:
         return Deed(what="SIGKILL", means="nothing at all", acted_ns=time.monotonic_ns())

@@ -21,18 +21,25 @@ from chaoskafka.runtimes.docker import pids
 from chaoskafka.runtimes.docker.containers import inspect, send_signal
 from chaoskafka.runtimes.docker.engine import Engine, asking
 
+# Arguments: port, seconds, and the answer to wait for ("" takes the first).
 _KNOCK = """
-import socket, sys
-s = socket.socket()
-s.settimeout(float(sys.argv[2]))
-try:
-    s.connect(("127.0.0.1", int(sys.argv[1])))
-except ConnectionRefusedError:
-    print("refused")
-except OSError:
-    print("silent")
-else:
-    print("answered")
+import socket, sys, time
+port, within_s, until = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+deadline = time.monotonic() + within_s
+while True:
+    with socket.socket() as s:
+        s.settimeout(max(0.01, deadline - time.monotonic()))
+        try:
+            s.connect(("127.0.0.1", port))
+            answer = "answered"
+        except ConnectionRefusedError:
+            answer = "refused"
+        except OSError:
+            answer = "silent"
+    if until in ("", answer) or time.monotonic() >= deadline:
+        break
+    time.sleep(0.05)
+print(answer)
 """
 _TAIL_LINES = 30
 
@@ -66,12 +73,12 @@ class DockerNode:
             out_of_memory=state["OOMKilled"],
         )
 
-    def knock(self, port: int, *, within_s: float = 1.0) -> Knock:
+    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
         """Connect to `port` by a process that runs in the node's host container. Blocks for `within_s` and an exec.
 
         A frozen process answers too, since the kernel accepts for it. Raises EnvironmentFailure when the exec fails.
         """
-        command = ["python3", "-c", _KNOCK, str(port), str(within_s)]
+        command = ["python3", "-c", _KNOCK, str(port), str(within_s), until.value if until else ""]
         with asking(f"knocking on port {port} of {self._spec.name}"):
             code, output = self._host.exec_run(command)
         text = output.decode(errors="replace").strip() if isinstance(output, bytes) else ""
