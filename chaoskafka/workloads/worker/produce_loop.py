@@ -98,7 +98,7 @@ class ProduceLoop:
                 due_ns = started_ns + int(number * interval_ns)
             client.poll()
             self._show("running")
-            if stop.pause(min(TICK_S, (due_ns - time.monotonic_ns()) / NS_PER_S)):
+            if stop.pause(0 if burst == BURST_MAX else TICK_S):
                 return
 
     def _send(self, client: ProducerClient, partition: int, due_ns: int) -> None:
