@@ -75,6 +75,10 @@ def check_config(config: Mapping[str, str]) -> None:
             raise UsageError(
                 f"cluster.config: {key!r} is not a Kafka setting: lower-case letters, digits, '.', '_', '-'"
             )
+        try:
+            variable(key)
+        except ValueError as lost:
+            raise UsageError(f"cluster.config: {lost}") from lost
         if key in OURS:
             raise UsageError(f"cluster.config: {key!r} is set by chaoskafka; it makes the cluster what `nodes` says")
 
@@ -101,9 +105,19 @@ def environment(spec: ClusterSpec, node: NodeSpec, host_address: Address | None,
     }
 
 
+_MEANS = {1: ".", 2: "_", 3: "-"}  # what a run of underscores in a variable's name stands for
+
+
 def variable(key: str) -> str:
-    """The variable that the image turns back into the setting `key` (KafkaDockerWrapper: `___` -, `__` _, `_` .)."""
-    return "KAFKA_" + key.replace("_", "__").replace("-", "___").replace(".", "_").upper()
+    """The variable that the image turns back into the setting `key` (KafkaDockerWrapper: `___` -, `__` _, `_` .).
+
+    Raises ValueError for a name that comes back as another one: the rule cannot tell `__` from `-.`, nor keep capitals.
+    """
+    name = key.replace("_", "__").replace("-", "___").replace(".", "_").upper()
+    back = re.sub("_{1,3}", lambda run: _MEANS[len(run[0])], name.lower())
+    if back != key:
+        raise ValueError(f"{key}: cannot be given to the image, which would take it for {back}")
+    return f"KAFKA_{name}"
 
 
 def cluster_id(run_id: str) -> str:

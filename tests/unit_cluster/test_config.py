@@ -105,7 +105,7 @@ def test_the_users_settings_win() -> None:
     assert found["KAFKA_LOG_SEGMENT_BYTES"] == "1048576"
 
 
-@pytest.mark.parametrize("key", ["node.id", "listeners", "log.dirs", "Log.Dirs", "a b", ""])
+@pytest.mark.parametrize("key", ["node.id", "listeners", "log.dirs", "Log.Dirs", "a b", "", "x__y", "x_.y"])
 def test_what_makes_the_cluster_cannot_be_set(key: str) -> None:
     with pytest.raises(UsageError, match=r"cluster\.config"):
         env(ClusterSpec(config={key: "x"}), 1)
