@@ -11,20 +11,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from chaoskafka.cluster.abilities import Address
-from chaoskafka.cluster.spec import (
-    CLIENTS_PORT,
-    CONTROLLERS_PORT,
-    HOST_PORT,
-    REPLICATION_PORT,
-    ClusterSpec,
-    NodeSpec,
-    Role,
-    Timeouts,
-)
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, Role, Timeouts
 from chaoskafka.errors import UsageError
 
 DATA_MOUNT = "/var/lib/kafka/data"
@@ -147,32 +139,35 @@ def _steady(spec: ClusterSpec) -> dict[str, str]:
 
 
 def _identity(spec: ClusterSpec, node: NodeSpec) -> dict[str, str]:
-    voters = (f"{member.node_id}@{member.name}:{CONTROLLERS_PORT}" for member in spec.members if member.is_controller)
+    port = Plane.CONTROLLER.port
+    voters = (f"{member.node_id}@{member.name}:{port}" for member in spec.members if member.is_controller)
     roles = (role.value for role in (Role.BROKER, Role.CONTROLLER) if role in node.roles)
     return {
         "node.id": str(node.node_id),
         "process.roles": ",".join(roles),
         "controller.quorum.voters": ",".join(voters),
-        "controller.listener.names": "CONTROLLER",
+        "controller.listener.names": Plane.CONTROLLER.name,
         "log.dirs": LOG_DIR,
     }
 
 
 def _listeners(node: NodeSpec, host_address: Address | None) -> dict[str, str]:
-    controller = [f"CONTROLLER://:{CONTROLLERS_PORT}"] if node.is_controller else []
-    protocols = {
-        "listener.security.protocol.map": "CLIENTS:PLAINTEXT,HOST:PLAINTEXT,REPLICATION:PLAINTEXT,CONTROLLER:PLAINTEXT"
-    }
+    protocols = {"listener.security.protocol.map": ",".join(f"{plane.name}:PLAINTEXT" for plane in Plane)}
+    controller = [Plane.CONTROLLER] if node.is_controller else []
     if not node.is_broker:  # the image refuses advertised listeners on a pure controller
-        return {"listeners": ",".join(controller), **protocols}
-    bound = [f"CLIENTS://:{CLIENTS_PORT}", f"REPLICATION://:{REPLICATION_PORT}"]
-    advertised = [f"CLIENTS://{node.name}:{CLIENTS_PORT}", f"REPLICATION://{node.name}:{REPLICATION_PORT}"]
+        return {"listeners": _bound(controller), **protocols}
+    bound = [Plane.CLIENTS, Plane.REPLICATION]
+    advertised = [f"{plane.name}://{node.name}:{plane.port}" for plane in bound]
     if host_address is not None:
-        bound.append(f"HOST://:{HOST_PORT}")
-        advertised.append(f"HOST://{host_address}")
+        bound.append(Plane.HOST)
+        advertised.append(f"{Plane.HOST.name}://{host_address}")
     return {
-        "listeners": ",".join([*bound, *controller]),
+        "listeners": _bound([*bound, *controller]),
         "advertised.listeners": ",".join(advertised),
-        "inter.broker.listener.name": "REPLICATION",
+        "inter.broker.listener.name": Plane.REPLICATION.name,
         **protocols,
     }
+
+
+def _bound(planes: Sequence[Plane]) -> str:
+    return ",".join(f"{plane.name}://:{plane.port}" for plane in planes)

@@ -8,12 +8,6 @@ from enum import StrEnum
 
 FIRST_CONTROLLER_ID = 101  # dedicated controllers are 101.., brokers 1..: an id tells the kind
 
-# The listeners of every node; a plane is the listener that a connection uses, so that each can be cut alone.
-CLIENTS_PORT = 9092  # clients on the cluster's own network
-CONTROLLERS_PORT = 9093
-REPLICATION_PORT = 19092
-HOST_PORT = 9192  # clients on the host, through a published port
-
 
 class Role(StrEnum):
     """What a node does (`process.roles`)."""

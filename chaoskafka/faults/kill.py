@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import CanKill, Deed, Knock, Node, NodeState
-from chaoskafka.cluster.spec import CLIENTS_PORT, CONTROLLERS_PORT
+from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
@@ -143,7 +143,7 @@ class Kill:
 
 
 def _port(node: Node) -> int:
-    return CLIENTS_PORT if node.spec.is_broker else CONTROLLERS_PORT
+    return Plane.CLIENTS.port if node.spec.is_broker else Plane.CONTROLLER.port
 
 
 def _note_trouble(failed: BaseException, trouble: Sequence[ChaosKafkaError]) -> None:

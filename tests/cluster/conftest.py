@@ -9,8 +9,9 @@ import pytest
 from chaoskafka.clock import MonotonicClock, wait_until
 from chaoskafka.cluster.abilities import Cluster, Knock
 from chaoskafka.cluster.admin import Admin
+from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
-from chaoskafka.cluster.spec import CLIENTS_PORT, ClusterSpec, Timeouts
+from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import ensure
@@ -76,7 +77,7 @@ def wait_for_answers(cluster: Cluster) -> None:
         node = cluster.nodes[broker]
         wait_until(
             f"{node.spec.name} to answer",
-            read=lambda node=node: node.knock(CLIENTS_PORT),  # type: ignore[misc]
+            read=lambda node=node: node.knock(Plane.CLIENTS.port),  # type: ignore[misc]
             good=lambda knock: knock is Knock.ANSWERED,
             within_s=180,
         )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 
 from chaoskafka.cluster.abilities import CanKill, Cluster, Deed, Knock, NodeState
-from chaoskafka.cluster.spec import CLIENTS_PORT, NodeSpec
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.spec import NodeSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed
 from chaoskafka.faults.kill import Kill
@@ -67,12 +68,12 @@ def test_it_bites_and_heals(node: CanKill) -> None:
         assert hit.acted_ns <= time.monotonic_ns()
         seen = hit.proof["node-2"]
         assert isinstance(seen, dict)
-        assert (seen["knock"], seen["exit_code"], seen["port"]) == ("refused", 137, CLIENTS_PORT)
+        assert (seen["knock"], seen["exit_code"], seen["port"]) == ("refused", 137, Plane.CLIENTS.port)
         assert "pid" in seen["means"]
-        assert node.knock(CLIENTS_PORT) is Knock.REFUSED
+        assert node.knock(Plane.CLIENTS.port) is Knock.REFUSED
         assert hit.heal_proof is None
     assert hit.heal_proof is not None
-    assert node.knock(CLIENTS_PORT) is Knock.ANSWERED
+    assert node.knock(Plane.CLIENTS.port) is Knock.ANSWERED
     assert node.state().started_at != before.started_at
 
 
@@ -98,7 +99,7 @@ def test_it_heals_when_the_window_fails(node: CanKill) -> None:
     with pytest.raises(KeyError, match="window"), kill().inject(On((node,))) as hit:
         raise KeyError("window")
     assert hit.heal_proof is not None
-    assert node.knock(CLIENTS_PORT) is Knock.ANSWERED
+    assert node.knock(Plane.CLIENTS.port) is Knock.ANSWERED
 
 
 def test_two_of_three_come_back_together(three: Cluster, node: CanKill) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Cluster, ExitStatus, Knock
-from chaoskafka.cluster.spec import CLIENTS_PORT, CONTROLLERS_PORT, HOST_PORT, ClusterSpec, Timeouts
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.errors import EnvironmentFailure, Interrupted, UsageError, WaitTimeout
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker.engine import Engine
@@ -37,8 +38,8 @@ def cluster(engine: Engine, images: Images) -> Iterator[Cluster]:
 
 
 def test_addresses(cluster: Cluster) -> None:
-    assert cluster.client_addresses() == {1: Address("node-1", CLIENTS_PORT)}
-    assert cluster.controller_addresses() == {101: Address("node-101", CONTROLLERS_PORT)}
+    assert cluster.client_addresses() == {1: Address("node-1", Plane.CLIENTS.port)}
+    assert cluster.controller_addresses() == {101: Address("node-101", Plane.CONTROLLER.port)}
     address = cluster.host_addresses()[1]
     assert address.host == "127.0.0.1"
     with socket.create_connection((address.host, address.port), timeout=10):
@@ -46,11 +47,11 @@ def test_addresses(cluster: Cluster) -> None:
 
 
 def test_knocks_tell_who_listens(cluster: Cluster) -> None:
-    assert cluster.nodes[1].knock(CLIENTS_PORT) is Knock.ANSWERED
-    assert cluster.nodes[1].knock(HOST_PORT) is Knock.ANSWERED
-    assert cluster.nodes[1].knock(CONTROLLERS_PORT) is Knock.REFUSED
-    assert cluster.nodes[101].knock(CONTROLLERS_PORT) is Knock.ANSWERED
-    assert cluster.nodes[101].knock(CLIENTS_PORT) is Knock.REFUSED
+    assert cluster.nodes[1].knock(Plane.CLIENTS.port) is Knock.ANSWERED
+    assert cluster.nodes[1].knock(Plane.HOST.port) is Knock.ANSWERED
+    assert cluster.nodes[1].knock(Plane.CONTROLLER.port) is Knock.REFUSED
+    assert cluster.nodes[101].knock(Plane.CONTROLLER.port) is Knock.ANSWERED
+    assert cluster.nodes[101].knock(Plane.CLIENTS.port) is Knock.REFUSED
 
 
 def test_everything_is_labelled(cluster: Cluster, engine: Engine) -> None:
@@ -74,7 +75,7 @@ def test_a_node_is_killed_and_started_with_its_address_and_disk(cluster: Cluster
     deed = node.kill()
     assert "pid" in deed.means
     wait_until("its death", read=node.state, good=lambda seen: seen.exit_code == 137, within_s=20)
-    assert node.knock(CLIENTS_PORT) is Knock.REFUSED
+    assert node.knock(Plane.CLIENTS.port) is Knock.REFUSED
     node.start(within_s=60)
     after = node.state()
     assert after.running
@@ -95,7 +96,10 @@ def test_a_start_right_after_a_kill_is_no_silent_no_op(cluster: Cluster) -> None
     assert node.state().started_at != before.started_at
     assert node.start(within_s=60).means == "it was running"
     wait_until(
-        "the controller", read=lambda: node.knock(CONTROLLERS_PORT), good=lambda k: k is Knock.ANSWERED, within_s=120
+        "the controller",
+        read=lambda: node.knock(Plane.CONTROLLER.port),
+        good=lambda k: k is Knock.ANSWERED,
+        within_s=120,
     )
 
 
@@ -277,6 +281,6 @@ def test_a_kafka_that_cannot_run_is_noticed(engine: Engine, images: Images) -> N
         node = cluster.nodes[1]
         wait_until("its end", read=node.state, good=lambda seen: not seen.running, within_s=120)
         assert node.state().exit_code not in (0, None)
-        assert node.knock(CLIENTS_PORT) is Knock.REFUSED
+        assert node.knock(Plane.CLIENTS.port) is Knock.REFUSED
         assert cluster.stop_kafka() == ()
     assert objects_of(engine, run_id) == []

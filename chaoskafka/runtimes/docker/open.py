@@ -20,7 +20,8 @@ from docker.models.containers import Container
 from chaoskafka.clock import Clock, MonotonicClock
 from chaoskafka.cluster import config
 from chaoskafka.cluster.abilities import Address, ClientProcess, Cluster
-from chaoskafka.cluster.spec import CLIENTS_PORT, CONTROLLERS_PORT, HOST_PORT, ClusterSpec, NodeSpec
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
 from chaoskafka.cluster.versions import kafka_version
 from chaoskafka.runtimes.docker import containers, logs
 from chaoskafka.runtimes.docker.clients import Clients, pack_sources
@@ -113,11 +114,11 @@ class DockerCluster:
 
     def client_addresses(self) -> Mapping[int, Address]:
         """Each broker, as reached from a client container."""
-        return {m.node_id: Address(m.name, CLIENTS_PORT) for m in self._spec.members if m.is_broker}
+        return {m.node_id: Address(m.name, Plane.CLIENTS.port) for m in self._spec.members if m.is_broker}
 
     def controller_addresses(self) -> Mapping[int, Address]:
         """Each controller, as reached from a client container."""
-        return {m.node_id: Address(m.name, CONTROLLERS_PORT) for m in self._spec.members if m.is_controller}
+        return {m.node_id: Address(m.name, Plane.CONTROLLER.port) for m in self._spec.members if m.is_controller}
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
         """Start `argv` in a container of its own. Blocks until it was started. Raises EnvironmentFailure."""
@@ -177,7 +178,7 @@ class _Builder:
         started = in_parallel("starting the host of", self._start_host, members)
         hosts = dict(zip((member.node_id for member in members), started, strict=True))
         published = {
-            broker: Address(self.engine.host, host_port(self.engine, hosts[broker], HOST_PORT))
+            broker: Address(self.engine.host, host_port(self.engine, hosts[broker], Plane.HOST.port))
             for broker in self.spec.broker_ids
         }
 
@@ -209,7 +210,7 @@ class _Builder:
             network=self.network,
             alias=member.name,
             volumes={volume: config.DATA_MOUNT},
-            publish={HOST_PORT: on} if member.is_broker else {},
+            publish={Plane.HOST.port: on} if member.is_broker else {},
         )
         return containers.start(self.engine, plan)
 
