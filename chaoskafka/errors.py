@@ -7,13 +7,16 @@ ChaosKafkaError                     base; never raised itself
   EnvironmentFailure      exit 3    the machine lacks something; says what and the command that mends it
     CommandFailed         exit 3    a subprocess or container failed; carries command, exit code, output tail
   WaitTimeout             exit 4    a condition did not come true in time; says what was last seen
+  RunTimeout              exit 4    the whole run took longer than it may; cuts short whatever is being waited for
   NoAnswer                exit 4    a broker did not answer a question in time, or cut the connection
   NoTarget                exit 4    a fault's target fits nobody right now
   FaultFailed             exit 4    a fault was not seen to bite, or not seen to heal
+  ClientEnded             exit 4    a worker or the observer ended although nobody had asked it to
   HarnessError            exit 5    a bug or broken promise of our own
   Interrupted             exit 130  the user pressed Ctrl-C, or SIGTERM arrived
 
-Anything else that escapes is a bug of the harness and exits with 5.
+Anything else that escapes is a bug of the harness and exits with 5. What exits with 4 does so once a plan is played;
+before that there is no question yet, and a run exits with 3.
 """
 
 from __future__ import annotations
@@ -93,6 +96,12 @@ class WaitTimeout(ChaosKafkaError):
     exit_code = ExitCode.UNKNOWN
 
 
+class RunTimeout(ChaosKafkaError):
+    """The whole run took longer than it may. No WaitTimeout: what was waited for had time left and is not to blame."""
+
+    exit_code = ExitCode.UNKNOWN
+
+
 class NoAnswer(ChaosKafkaError):
     """A broker did not answer a question in time, cut the connection, or answered with something else than Kafka."""
 
@@ -111,6 +120,12 @@ class FaultFailed(ChaosKafkaError):
     exit_code = ExitCode.UNKNOWN
 
 
+class ClientEnded(ChaosKafkaError):
+    """A worker or the observer ended although nobody had asked it to: what came after was not done, or not seen."""
+
+    exit_code = ExitCode.UNKNOWN
+
+
 class HarnessError(ChaosKafkaError):
     """A bug or broken promise of our own."""
 
@@ -121,3 +136,8 @@ class Interrupted(ChaosKafkaError):
     """The user pressed Ctrl-C, or SIGTERM arrived."""
 
     exit_code = ExitCode.INTERRUPTED
+
+
+def told(error: BaseException) -> str:
+    """An error in words, notes included: what failed while cleaning up after it stands nowhere else."""
+    return "\n".join([str(error), *getattr(error, "__notes__", ())])

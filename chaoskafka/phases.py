@@ -7,19 +7,20 @@ beginning and end.
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from types import FrameType
 
 from chaoskafka.clock import NS_PER_S, Deadline
-from chaoskafka.errors import Interrupted, WaitTimeout
+from chaoskafka.errors import Interrupted, RunTimeout, told
 from chaoskafka.history.events import EventLog
 from chaoskafka.progress import Progress
 
 TICK_S = 0.5  # how often a long pause shows what is going on
+_ASKING = (signal.SIGINT, signal.SIGTERM)
 
 
 class Phase(IntEnum):
@@ -66,33 +67,32 @@ _TITLES = {
 
 
 class Phases:
-    """Writes each phase down. `reached` is the latest that began, `failed` the latest that an error left."""
+    """Writes each phase down. `begun` holds those that ever began, `failed` is the latest that an error left."""
 
     def __init__(self, events: EventLog, progress: Progress) -> None:
         self._events, self._progress = events, progress
-        self.reached: Phase | None = None
+        self.begun: set[Phase] = set()
         self.failed: Phase | None = None
 
     @contextmanager
     def phase(self, which: Phase) -> Iterator[None]:
         """One phase; an error that leaves it is written down and goes on."""
-        self.reached = which
-        self._events.write("phase", number=int(which), name=which.title, state="begin")
-        self._progress.phase(int(which), which.title)
-        error: str | None = None
+        self.begun.add(which)
+        failure: dict[str, str] = {}
         try:
+            self._events.write("phase", number=int(which), name=which.title, state="begin")
+            self._progress.phase(int(which), which.title)
             yield
         except BaseException as left:
-            error = f"{type(left).__name__}: {left}"
+            failure = {"error": f"{type(left).__name__}: {told(left)}"}
             self.failed = which
             raise
         finally:
-            told = {"error": error} if error else {}
-            self._events.write("phase", number=int(which), name=which.title, state="end", **told)
+            self._events.write("phase", number=int(which), name=which.title, state="end", **failure)
 
 
 class RunClock:
-    """Waits end with Interrupted when a stop was asked for, and with WaitTimeout when the whole run's time is up."""
+    """Waits end with Interrupted when a stop was asked for, and with RunTimeout when the whole run's time is up."""
 
     def __init__(self, stop: threading.Event, *, timeout_s: float | None, on_tick: Callable[[], None]) -> None:
         self._stop, self._timeout_s, self._on_tick = stop, timeout_s, on_tick
@@ -108,7 +108,7 @@ class RunClock:
             if self._stop.wait(min(TICK_S, max(0.0, left_s))):
                 raise Interrupted("stopped by Ctrl-C or SIGTERM")
             if self._deadline is not None and self._deadline.left_s() <= 0:
-                raise WaitTimeout(f"the whole run took longer than its --timeout-s of {self._timeout_s:g} s")
+                raise RunTimeout(f"the whole run took longer than its --timeout-s of {self._timeout_s:g} s")
             self._on_tick()
             if self.now_ns() >= end_ns:
                 return
@@ -121,19 +121,33 @@ def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
     Outside the main thread signals cannot be caught: then nothing sets the event.
     """
     stop = threading.Event()
-
-    def ask_to_stop(number: int, _: FrameType | None) -> None:
-        again = stop.is_set()
-        stop.set()
-        name = signal.Signals(number).name
-        progress.note(f"{name}: {'still ' if again else ''}restoring, gathering and removing; please wait")
-
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    # Nothing is done in the handlers themselves: they run in the middle of whatever the main thread does, and both the
+    # event and the progress have locks that it may be holding. The interpreter passes each signal's number to a thread.
+    here, there = socket.socketpair()
+    there.settimeout(0)
+    watcher = threading.Thread(target=_watch, args=(here, stop, progress), name="signals", daemon=True)
+    before = {number: signal.signal(number, lambda *_: None) for number in _ASKING}
+    wakeup = signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
+    watcher.start()
     try:
         yield stop
     finally:
+        signal.set_wakeup_fd(wakeup)
         for number, handler in before.items():
             signal.signal(number, handler)
+        there.close()  # ends the watcher, once it has read what came before
+        watcher.join()
+        here.close()
+
+
+def _watch(numbers: socket.socket, stop: threading.Event, progress: Progress) -> None:
+    while received := numbers.recv(64):
+        for number in received:
+            if number in _ASKING:
+                still = "still " if stop.is_set() else ""
+                stop.set()
+                name = signal.Signals(number).name
+                progress.note(f"{name}: {still}restoring, gathering and removing; please wait")

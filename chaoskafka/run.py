@@ -7,9 +7,7 @@ In: a scenario and options. Out: a run directory, and the exit code. Nothing tha
 from __future__ import annotations
 
 import threading
-import traceback
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,27 +17,18 @@ from chaoskafka.audit.whole import audit
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import Cluster
-from chaoskafka.cluster.admin import Admin, make_offsets_topic, make_topics
+from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.views import Views
-from chaoskafka.errors import (
-    GRAVEST_FIRST,
-    ChaosKafkaError,
-    EnvironmentFailure,
-    ExitCode,
-    HarnessError,
-    Interrupted,
-    WaitTimeout,
-)
+from chaoskafka.ending import Ending
+from chaoskafka.errors import ChaosKafkaError, ClientEnded, EnvironmentFailure, ExitCode
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
 from chaoskafka.history.seal import seal
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.images import ensure
 from chaoskafka.judge import judge
 from chaoskafka.phases import Phase, Phases, RunClock, stop_on_signals
 from chaoskafka.progress import Progress
-from chaoskafka.runtimes.docker import ABILITIES
-from chaoskafka.runtimes.docker.open import Images, open_cluster
+from chaoskafka.runtime import DOCKER, Runtime
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.plan import PlannedStep, plan
 from chaoskafka.session import Session
@@ -61,7 +50,7 @@ EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How to run. `out`: the directory that holds all runs. `keep`: leave the cluster, for `heal --all` to remove."""
+    """How to run. `out`: the directory that holds all runs. `keep`: leave the cluster, for `heal` to remove."""
 
     seed: int
     out: Path
@@ -79,11 +68,14 @@ class RunOutcome:
     exit_code: ExitCode
 
 
-def run_scenario(scenario: Scenario, *, options: RunOptions) -> RunOutcome:
-    """Play, judge and report. Blocks for minutes. Errors become exit codes, and lines in the run directory."""
+def run_scenario(scenario: Scenario, *, options: RunOptions, runtime: Runtime = DOCKER) -> RunOutcome:
+    """Play, judge and report. Blocks for minutes. Errors become exit codes, and lines in the run directory.
+
+    Raises OSError when there can be no run directory.
+    """
     where = make_run_dir(options.out, scenario.name, options.seed)
     with stop_on_signals(options.progress) as stop, EventLog(where.run_dir / "events.jsonl") as events:
-        run = _Run(scenario, options, where, events, stop)
+        run = _Run(scenario, options, where, runtime, events, stop)
         return RunOutcome(run_dir=where.run_dir, exit_code=run.to_the_end())
 
 
@@ -91,75 +83,85 @@ class _Run:
     """One run on its way through the phases."""
 
     def __init__(
-        self, scenario: Scenario, options: RunOptions, where: RunPlace, events: EventLog, stop: threading.Event
+        self,
+        scenario: Scenario,
+        options: RunOptions,
+        where: RunPlace,
+        runtime: Runtime,
+        events: EventLog,
+        stop: threading.Event,
     ) -> None:
-        self.scenario, self.options, self.events, self.stop = scenario, options, events, stop
+        self.scenario, self.options, self.runtime = scenario, options, runtime
+        self.events, self.stop = events, stop
         self.run_id, self.run_dir = where.run_id, where.run_dir
         self.progress = options.progress
         self.phases = Phases(events, options.progress)
+        self.ending = Ending(where.run_dir, events, self.phases, options.progress)
         self.clock = RunClock(stop, timeout_s=options.timeout_s, on_tick=self.tick)
         self.traffic: Traffic | None = None
         self.session: Session | None = None
-        self.left: list[ExitCode] = []  # exit codes of what went wrong
+        self.audited = False
 
     def tick(self) -> None:
-        """Called while waiting: show what is going on."""
-        if self.session is not None and (text := self.session.status(self.traffic)):
-            self.progress.status(text)
+        """Called while waiting: show what is going on. What cannot be shown is no reason to end a run."""
+        with suppress(ChaosKafkaError):
+            if self.session is not None and (text := self.session.status(self.traffic)):
+                self.progress.status(text)
 
     def to_the_end(self) -> ExitCode:
-        try:
+        with self.ending.counted():
             self._live()
-        except ChaosKafkaError as error:
-            self._note(error)
-            early = self.phases.failed is not None and self.phases.failed < Phase.PLAY
-            self.left.append(ExitCode.ENVIRONMENT if early and isinstance(error, WaitTimeout) else error.exit_code)
-        except Exception as bug:  # noqa: BLE001 - becomes exit code 5, with its traceback in the run directory
-            self._note(bug)
-            (self.run_dir / "traceback.txt").write_text(traceback.format_exc())
-            self.left.append(ExitCode.INTERNAL)
-        if not self.left:
-            self.left.append(self._judge())
-        return next(code for code in (*GRAVEST_FIRST, ExitCode.PASS) if code in self.left)
+        # What went wrong after the audit takes nothing back of what it found; without one there is nothing to judge.
+        if self.audited and not self.stop.is_set() and ExitCode.INTERNAL not in self.ending.codes:
+            with self.ending.counted():
+                self._judge()
+        if self.stop.is_set():  # perhaps in a phase that does not wait, where nothing was interrupted
+            self.ending.codes.add(ExitCode.INTERRUPTED)
+        return self.ending.code
 
     def _live(self) -> None:
         """Phases 1 to 13."""
         with self.phases.phase(Phase.PLAN):
             steps = plan(self.scenario, self.options.seed)
-            self.header = first_header(self.scenario, self.options.seed, steps, self.run_id, self.options.replay)
+            self.header = first_header(
+                self.scenario,
+                self.options.seed,
+                steps,
+                run_id=self.run_id,
+                replay=self.options.replay,
+                runtime=self.runtime.name,
+            )
             self.header.save(self.run_dir)
             self.progress.note(f"seed {self.options.seed}; replay: {self.options.replay}")
         with self.phases.phase(Phase.PREFLIGHT):
             for step in steps:
-                lacking = [need.__name__ for need in step.fault.needs if need not in ABILITIES]
+                lacking = [need.__name__ for need in step.fault.needs if need not in self.runtime.abilities]
                 if lacking:
-                    raise EnvironmentFailure(f"{step.word} needs {', '.join(lacking)}; runtime docker lacks it")
-            built = ensure(self.scenario.cluster.kafka, self.progress.note)
-            images = Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client)
+                    problem = f"{step.word} needs {', '.join(lacking)}; runtime {self.runtime.name} lacks it"
+                    raise EnvironmentFailure(problem)
+            opens = self.runtime.prepare(self.scenario.cluster, self.progress.note)
         with ExitStack() as life:
             with self.phases.phase(Phase.OPEN):
-                cluster = life.enter_context(
-                    open_cluster(
-                        self.scenario.cluster,
-                        run_id=self.run_id,
-                        images=images,
-                        stop=self.stop,
-                        keep=self.options.keep,
-                    )
-                )
-            life.callback(self._remove_told, life.pop_all())
+                self.clock.pause(0)  # what preparing did not notice
+                opened = opens(run_id=self.run_id, stop=self.stop, keep=self.options.keep)
+                cluster = life.enter_context(opened)
+            life.callback(self._remove, life.pop_all())
             life.callback(self._leave, cluster)
-            self._ask(cluster, steps)
+            with self.ending.counted():
+                self._ask(cluster, steps)
 
-    def _remove_told(self, life: ExitStack) -> None:
-        with self.phases.phase(Phase.REMOVE):
+    def _remove(self, life: ExitStack) -> None:
+        # `life` is left even when the phase cannot begin, for want of room for its event.
+        with self.ending.counted(), life, self.phases.phase(Phase.REMOVE):
             life.close()
-        if self.options.keep:
-            self.progress.note(f"kept the cluster of run {self.run_id}; remove it with: chaoskafka heal --all")
+            if self.options.keep:
+                self.progress.note(f"kept the cluster of run {self.run_id}; remove it with: chaoskafka heal")
+        if self.phases.failed is Phase.REMOVE:
+            self.progress.note("what is left of the cluster is removed by: chaoskafka heal")
 
     def _ask(self, cluster: Cluster, steps: tuple[PlannedStep, ...]) -> None:
         """Phases 4 to 11."""
-        views = Views(cluster.host_addresses())
+        views = self.runtime.views(cluster.host_addresses())
         with self.phases.phase(Phase.FORM):
             ready.wait_formed(views, cluster.spec, within_s=FORM_S, clock=self.clock)
         with self.phases.phase(Phase.TOPICS):
@@ -174,26 +176,31 @@ class _Run:
         )
         self.session = session
         with ExitStack() as load:
-            with self.phases.phase(Phase.LOAD):
-                traffic = self._start_load(session, load)
-            with self._tolerant(Phase.PLAY):
-                nemesis.play(steps, fault=session.fault, gate=lambda: self._gate(session, traffic), clock=self.clock)
-            with self.phases.phase(Phase.RESTORE):
-                cluster.restore()
-            with self._tolerant(Phase.RECOVER):
-                self._recover(session)
-            with self._tolerant(Phase.DRAIN):
-                try:
-                    self._drain(views, traffic)
-                finally:
-                    load.close()
-                seal(self.run_dir)
-        with self._tolerant(Phase.AUDIT):
+            load.callback(seal, self.run_dir)  # however the load ends, what its workers did can be read
+            with self.ending.counted():
+                self._under_load(session, steps, load)
+        if self.ending.codes:
+            return
+        with self.ending.tolerant(Phase.AUDIT):
             topics = self.header.topics
             audit(self.run_dir, views, topics, run=run_number(self.run_id), within_s=AUDIT_S, clock=self.clock)
+        self.audited = True
+
+    def _under_load(self, session: Session, steps: tuple[PlannedStep, ...], load: ExitStack) -> None:
+        """Phases 6 to 10."""
+        with self.phases.phase(Phase.LOAD):
+            traffic = self._start_load(session, load)
+        with self.ending.tolerant(Phase.PLAY):
+            nemesis.play(steps, fault=session.fault, gate=lambda: self._gate(session, traffic), clock=self.clock)
+        with self.ending.tolerant(Phase.RESTORE):
+            session.cluster.restore()
+        with self.ending.tolerant(Phase.RECOVER):
+            self._recover(session)
+        with self.ending.tolerant(Phase.DRAIN), load:
+            self._drain(session, traffic)
 
     def _make_topics(self, cluster: Cluster, views: Views) -> None:
-        admin = Admin(cluster.host_addresses().values())
+        admin = self.runtime.admin(cluster.host_addresses().values())
         ids = make_topics(admin, views, self.scenario.topics, within_s=TOPICS_S, clock=self.clock)
         if any(named.word == "consume" for named in self.scenario.workloads):
             make_offsets_topic(views, within_s=TOPICS_S, clock=self.clock)
@@ -219,9 +226,11 @@ class _Run:
         return self.traffic
 
     def _gate(self, session: Session, traffic: Traffic) -> None:
-        """The next fault starts only from a whole cluster under steady load."""
+        """The next fault starts only from a whole cluster under steady load that is being watched."""
         ready.wait_recovered(session.views, session.cluster.spec, within_s=GATE_S, clock=self.clock)
         traffic.wait_steady(within_s=GATE_S, clock=self.clock)
+        if gone := session.ended(traffic):
+            raise ClientEnded("; ".join(gone))
 
     def _recover(self, session: Session) -> None:
         limit_s = self.header.limits["recovered_s"]
@@ -234,49 +243,31 @@ class _Run:
         self.events.write("recovered", whole=whole, within_s=within_s, limit_s=limit_s, missing=missing)
         self.clock.pause(TAIL_S)
 
-    def _drain(self, views: Views, traffic: Traffic) -> None:
+    def _drain(self, session: Session, traffic: Traffic) -> None:
+        gone = session.ended(traffic)
         traffic.stop_producing(clock=self.clock)
         wanted = [(t.name, number) for t in self.header.topics for number in range(t.partitions)]
-        endings = settle(views, self.header.topics, wanted, within_s=SETTLE_S, clock=self.clock)
+        endings = settle(session.views, self.header.topics, wanted, within_s=SETTLE_S, clock=self.clock)
         ends = {TopicPartition(topic, number): ending.end for (topic, number), ending in endings.items()}
         traffic.drain(ends, within_s=DRAIN_S, clock=self.clock)
+        if gone:  # told last: those that still live were stopped and drained as ever
+            raise ClientEnded("; ".join(gone))
 
     def _leave(self, cluster: Cluster) -> None:
-        """Phase 12, on every way out: what went wrong here is told, and does not hide what went wrong before."""
-        try:
-            if self.phases.reached is not None and self.phases.reached < Phase.RESTORE:
-                cluster.restore()  # an error or a stop led here from the middle of the plan
-            with self.phases.phase(Phase.GATHER):
-                if not self.options.keep:
-                    cluster.stop_kafka()
+        """Phase 12, on every way out, and phase 8 if an error or a stop led here without it."""
+        if Phase.RESTORE not in self.phases.begun:
+            with self.ending.counted(), self.phases.phase(Phase.RESTORE):
+                cluster.restore()
+        with self.ending.counted(), self.phases.phase(Phase.GATHER):
+            try:
+                if not self.options.keep and (killed := cluster.stop_kafka()):
+                    self.events.write("note", text=f"Kafka did not stop in time and was killed on nodes {killed}")
+            finally:
                 cluster.gather_logs(self.run_dir / "logs")
-        except ChaosKafkaError as error:
-            self._note(error)
-            self.left.append(error.exit_code)
 
-    @contextmanager
-    def _tolerant(self, which: Phase) -> Iterator[None]:
-        """A phase whose failure leaves something for the judge to miss: the run is gathered and judged all the same."""
-        try:
-            with self.phases.phase(which):
-                yield
-        except (Interrupted, EnvironmentFailure, HarnessError):
-            raise
-        except ChaosKafkaError as error:
-            self._note(error)
-
-    def _judge(self) -> ExitCode:
+    def _judge(self) -> None:
         """Phases 14 and 15."""
-        try:
-            with self.phases.phase(Phase.JUDGE):
-                result = judge(self.run_dir)
-        except ChaosKafkaError as error:
-            self._note(error)
-            return ExitCode.INTERNAL  # the harness wrote this history itself
+        with self.phases.phase(Phase.JUDGE):
+            result = judge(self.run_dir)
         with self.phases.phase(Phase.REPORT):
-            return EXIT_OF[result.answer]
-
-    def _note(self, error: Exception) -> None:
-        where = self.phases.failed.title if self.phases.failed is not None else "start"
-        self.events.write("error", where=where, type=type(error).__name__, text=str(error))
-        self.progress.note(f"{where}: {type(error).__name__}: {error}")
+            self.ending.codes.add(EXIT_OF[result.answer])

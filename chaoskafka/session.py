@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster,
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.views import Views
-from chaoskafka.errors import EnvironmentFailure, NoTarget
+from chaoskafka.errors import EnvironmentFailure, NoTarget, told
 from chaoskafka.faults import Injected
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.header import TopicFacts
@@ -83,29 +83,43 @@ class Session:
             parts.append(f"{(self.clock.now_ns() - self.acted_ns) / NS_PER_S:.1f} s since the fault")
         return ", ".join(parts)
 
+    def ended(self, traffic: Traffic) -> list[str]:
+        """Workers, and the observer, that have ended although nobody asked them to. Blocks for a question to each."""
+        gone = traffic.ended()
+        status = self.watching.exited() if self.watching else None
+        return gone if status is None else [*gone, f"the observer ended: {status}"]
+
     @contextmanager
     def fault(self, step: PlannedStep) -> Iterator[Injected]:
         """Play one fault, leaving its events. Raises what the fault raises, after writing it down."""
         stage = TargetStage(self.cluster, self.views, random.Random(step.seed))  # noqa: S311 - chance, not secrecy
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)
+        hit: Injected | None = None
         try:
-            with step.fault.inject(stage) as injected:
-                bitten = {"targets": list(injected.targets), "acted_ns": injected.acted_ns}
-                self.events.write(
-                    "fault", state="active", **facts, **bitten, evidence=stage.evidence, proof=injected.proof
-                )
-                self.acted_ns = injected.acted_ns
-                self.progress.note(f"{step.word}: hit node {', '.join(map(str, injected.targets))}")
+            with step.fault.inject(stage) as hit:
+                bitten = {"targets": list(hit.targets), "acted_ns": hit.acted_ns}
+                self.events.write("fault", state="active", **facts, **bitten, evidence=stage.evidence, proof=hit.proof)
+                self.acted_ns = hit.acted_ns
+                self.progress.note(f"{step.word}: hit node {', '.join(map(str, hit.targets))}")
                 try:
-                    yield injected
+                    yield hit
                 finally:
                     self.healing_ns = self.events.write("fault", state="healing", **facts)
         except Exception as failed:
-            self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {failed}")
+            if hit is None or not self._healed(facts, hit):
+                self.healing_ns = None  # recovery is counted from whatever restores it later
+            self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {told(failed)}")
             raise
-        self.events.write("fault", state="healed", **facts, proof=injected.heal_proof)
-        self.progress.note(f"{step.word}: healed")
+        self._healed(facts, hit)
+
+    def _healed(self, facts: Mapping[str, Any], hit: Injected) -> bool:
+        """Write down that a fault was seen to heal, which it may be although its window was cut short."""
+        if hit.heal_proof is None:
+            return False
+        self.events.write("fault", state="healed", **facts, proof=hit.heal_proof)
+        self.progress.note(f"{facts['word']}: healed")
+        return True
 
     @contextmanager
     def observer(self, topics: Sequence[TopicFacts]) -> Iterator[None]:

@@ -69,7 +69,9 @@ def make_run_dir(out: Path, scenario: str, seed: int) -> RunPlace:
     return RunPlace(run_id, run_dir)
 
 
-def first_header(scenario: Scenario, seed: int, steps: Sequence[PlannedStep], run_id: str, replay: str) -> RunHeader:
+def first_header(
+    scenario: Scenario, seed: int, steps: Sequence[PlannedStep], *, run_id: str, replay: str, runtime: str
+) -> RunHeader:
     """The header as far as it is known before anything starts."""
     return RunHeader(
         format=FORMAT,
@@ -87,7 +89,7 @@ def first_header(scenario: Scenario, seed: int, steps: Sequence[PlannedStep], ru
             "kernel": platform.release(),
         },
         replay=replay,
-        runtime="docker",
+        runtime=runtime,
         clients="client_container",
         clock=clock_id(),
         wall_minus_monotonic_ns=time.time_ns() - time.monotonic_ns(),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -50,7 +49,7 @@ class Traffic:
         """
         wait_until(
             "load on every partition",
-            read=lambda: self._dead() or self._not_flowing(),
+            read=lambda: self._none_ended() or self._not_flowing(),
             good=lambda missing: not missing,
             within_s=within_s,
             every_s=0.1,
@@ -62,13 +61,19 @@ class Traffic:
         """Until every producer is being acknowledged on every partition right now. Raises WaitTimeout."""
         wait_until(
             "steady load",
-            read=self._not_steady,
+            read=lambda: self._not_steady(clock.now_ns()),
             good=lambda missing: not missing,
             within_s=within_s,
             every_s=0.1,
             clock=clock,
             describe=lambda missing: "; ".join(missing[:6]) or "all there",
         )
+
+    def ended(self) -> list[str]:
+        """Workers that have ended although nobody asked them to, and how. Blocks for a question to each."""
+        waited_for = [worker for worker in self.workers if worker.name not in self._asked]
+        seen = [(worker.name, self._processes[worker.name].exited()) for worker in waited_for]
+        return [f"{name} ended: {status}" for name, status in seen if status is not None]
 
     def summary(self) -> str:
         """One line for a person: what was sent, acknowledged and read so far."""
@@ -105,7 +110,11 @@ class Traffic:
 
     def _collect_one(self, worker: WorkerArguments, into: Path) -> None:
         into.mkdir(parents=True, exist_ok=True)
-        self._processes[worker.name].collect(into)
+        with ExitStack() as after:
+            after.callback(self._write_exit, worker, into)  # also when its own files cannot be had
+            self._processes[worker.name].collect(into)
+
+    def _write_exit(self, worker: WorkerArguments, into: Path) -> None:
         status = self._exits.get(worker.name) or self._processes[worker.name].exited()
         ended = asdict(status) if status else {"code": None, "signal": None, "out_of_memory": False}
         # A worker that is still starting has no handler yet, and dies of the SIGTERM that asks it to end.
@@ -143,12 +152,10 @@ class Traffic:
         process = self._processes.get(worker.name)
         return (process.latest() or {}) if process else {}
 
-    def _dead(self) -> list[str]:
-        """Raises EnvironmentFailure: before the plan begins no worker may end."""
-        for worker in self.workers:
-            status = self._processes[worker.name].exited()
-            if status is not None:
-                raise EnvironmentFailure(f"{worker.name} ended before load flowed: {status}")
+    def _none_ended(self) -> list[str]:
+        """Nothing is missing. Raises EnvironmentFailure: before the plan begins no worker may end."""
+        if gone := self.ended():
+            raise EnvironmentFailure(f"before load flowed, {'; '.join(gone)}")
         return []
 
     def _not_flowing(self) -> list[str]:
@@ -165,9 +172,8 @@ class Traffic:
             missing += [f"group {group}: nothing read of {partition}" for partition, at in position.items() if at <= 0]
         return missing
 
-    def _not_steady(self) -> list[str]:
+    def _not_steady(self, now_ns: int) -> list[str]:
         missing = []
-        now_ns = time.monotonic_ns()
         for worker in self.workers:
             if worker.role != PRODUCE:
                 continue

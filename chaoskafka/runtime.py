@@ -1,0 +1,49 @@
+"""What a run plays on: a way of running clusters, and of asking them from here. Tests give one in memory.
+
+In: a spec. Out: what opens such a cluster, and who asks it. `DOCKER` is the one there is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from chaoskafka.cluster.abilities import Address, Cluster
+from chaoskafka.cluster.admin import Admin
+from chaoskafka.cluster.spec import ClusterSpec
+from chaoskafka.cluster.views import Views
+from chaoskafka.images import ensure
+from chaoskafka.runtimes.docker import ABILITIES
+from chaoskafka.runtimes.docker.open import Images, open_cluster
+
+Note = Callable[[str], None]
+
+
+class Opens(Protocol):
+    """Opens a prepared cluster; leaving removes all that was created, unless `keep`. Blocks; `stop` cuts it short."""
+
+    def __call__(self, *, run_id: str, stop: threading.Event, keep: bool) -> AbstractContextManager[Cluster]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """`prepare` makes what a cluster is started from, tells what it makes, and starts nothing."""
+
+    name: str
+    abilities: tuple[type, ...]
+    prepare: Callable[[ClusterSpec, Note], Opens]
+    views: Callable[[Mapping[int, Address]], Views] = Views
+    admin: Callable[[Iterable[Address]], Admin] = Admin
+
+
+def _prepare_docker(spec: ClusterSpec, note: Note) -> Opens:
+    """Blocks for minutes when images must be built. Raises EnvironmentFailure, CommandFailed."""
+    built = ensure(spec.kafka, note)
+    return partial(open_cluster, spec, images=Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client))
+
+
+DOCKER = Runtime(name="docker", abilities=ABILITIES, prepare=_prepare_docker)

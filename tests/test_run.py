@@ -1,0 +1,299 @@
+"""Whole runs in memory: whatever happens, all is restored, gathered and removed, told, and never called a pass."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from chaoskafka import phases, run
+from chaoskafka.audit import settle
+from chaoskafka.cluster import ready
+from chaoskafka.cluster.abilities import ExitStatus
+from chaoskafka.errors import (
+    CommandFailed,
+    EnvironmentFailure,
+    ExitCode,
+    FaultFailed,
+    HarnessError,
+    NoAnswer,
+    WaitTimeout,
+)
+from chaoskafka.history.events import Event, read_events
+from chaoskafka.judge import judge
+from chaoskafka.phases import Phase
+from chaoskafka.progress import Silent
+from chaoskafka.report.result import RESULT_FILE
+from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.scenario.load import load_text
+from chaoskafka.verdict import Answer
+from tests.memory_cluster import Memory, MemoryCluster, Trouble
+
+ONE_FAULT = """\
+topics: {orders: {partitions: 2}}
+workloads: [{produce: {topic: orders, processes: 2}}, {consume: {topic: orders}}]
+plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.05}}]
+expect: [recovered]
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory answers at once; what it never says need not be awaited for a minute."""
+    monkeypatch.setattr(run, "TAIL_S", 0.0)
+    monkeypatch.setattr(run, "FORM_S", 0.5)
+    monkeypatch.setattr(run, "GATE_S", 0.5)
+    monkeypatch.setattr(ready, "EVERY_S", 0.01)
+    monkeypatch.setattr(settle, "READINGS_APART_S", 0.01)
+
+
+class Watching(Silent):
+    """Calls `at` when a phase begins, and remembers the notes."""
+
+    def __init__(self, at: Callable[[Phase, Watching], None] = lambda *_: None) -> None:
+        self.at, self.notes, self.noted = at, list[str](), threading.Event()
+
+    def phase(self, number: int, name: str) -> None:
+        self.at(Phase(number), self)
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+        if text.startswith("SIG"):
+            self.noted.set()
+
+
+def play(memory: Memory, out: Path, *, text: str = ONE_FAULT, progress: Watching | None = None) -> RunOutcome:
+    options = RunOptions(
+        seed=1, out=out, keep=False, timeout_s=3600, progress=progress or Watching(), replay="chaoskafka run case"
+    )
+    return run_scenario(load_text(text, name="case"), options=options, runtime=memory.runtime)
+
+
+def events_of(outcome: RunOutcome) -> list[Event]:
+    return read_events(outcome.run_dir / "events.jsonl")
+
+
+def errors_of(outcome: RunOutcome) -> list[str]:
+    return [event.fields["type"] for event in events_of(outcome) if event.event == "error"]
+
+
+def broken_phases(outcome: RunOutcome) -> list[Phase]:
+    return [Phase(e.fields["number"]) for e in events_of(outcome) if e.event == "phase" and e.fields.get("error")]
+
+
+def raising(error: Exception) -> Trouble:
+    """Raise at the first act of that name, and never again."""
+    left = [error]
+
+    def trouble(_: MemoryCluster) -> None:
+        if left:
+            raise left.pop()
+
+    return trouble
+
+
+def test_a_run_in_which_nothing_goes_wrong_passes_and_leaves_nothing(tmp_path: Path) -> None:
+    memory = Memory()
+    outcome = play(memory, tmp_path)
+    assert errors_of(outcome) == []
+    assert outcome.exit_code is ExitCode.PASS
+    assert memory.acts == ["open", "restore", "stop_kafka", "gather_logs", "remove"]
+    ended = [e.fields["number"] for e in events_of(outcome) if e.event == "phase" and e.fields["state"] == "end"]
+    assert ended == [int(phase) for phase in Phase]
+
+
+@pytest.mark.parametrize("phase", list(Phase), ids=lambda phase: phase.name.lower())
+def test_ctrl_c_in_each_phase_exits_130_and_leaves_nothing(phase: Phase, tmp_path: Path) -> None:
+    def interrupt(begun: Phase, progress: Watching) -> None:
+        if begun is phase and not progress.noted.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            assert progress.noted.wait(10)
+
+    memory = Memory()
+    outcome = play(memory, tmp_path, progress=Watching(interrupt))
+    assert outcome.exit_code is ExitCode.INTERRUPTED
+    opened = phase > Phase.OPEN
+    assert memory.acts == (["open", "restore", "stop_kafka", "gather_logs", "remove"] if opened else [])
+    assert all(node.running for node in (memory.cluster.nodes.values() if memory.cluster else ()))
+
+
+# What goes wrong where; the exit code; the phase that the events blame.
+FAILURES: list[tuple[str, Exception, ExitCode, Phase]] = [
+    ("prepare", EnvironmentFailure("no engine"), ExitCode.ENVIRONMENT, Phase.PREFLIGHT),
+    ("prepare", RuntimeError("bug"), ExitCode.INTERNAL, Phase.PREFLIGHT),
+    ("open", EnvironmentFailure("no memory"), ExitCode.ENVIRONMENT, Phase.OPEN),
+    ("open", WaitTimeout("late"), ExitCode.ENVIRONMENT, Phase.OPEN),
+    ("ask_all", RuntimeError("bug"), ExitCode.INTERNAL, Phase.FORM),
+    ("create_topics", EnvironmentFailure("refused"), ExitCode.ENVIRONMENT, Phase.TOPICS),
+    ("create_topics", NoAnswer("silence"), ExitCode.ENVIRONMENT, Phase.TOPICS),
+    ("launch", EnvironmentFailure("no room"), ExitCode.ENVIRONMENT, Phase.LOAD),
+    ("launch", HarnessError("promise"), ExitCode.INTERNAL, Phase.LOAD),
+    ("kill", FaultFailed("no bite"), ExitCode.UNKNOWN, Phase.PLAY),
+    ("kill", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.PLAY),
+    ("kill", RuntimeError("bug"), ExitCode.INTERNAL, Phase.PLAY),
+    ("restore", WaitTimeout("late"), ExitCode.UNKNOWN, Phase.RESTORE),
+    ("restore", CommandFailed("start", 1, "disk error"), ExitCode.UNKNOWN, Phase.RESTORE),
+    ("restore", RuntimeError("bug"), ExitCode.INTERNAL, Phase.RESTORE),
+    ("terminate", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.DRAIN),
+    ("collect", WaitTimeout("no whole copy"), ExitCode.UNKNOWN, Phase.DRAIN),
+    ("connect", RuntimeError("bug"), ExitCode.INTERNAL, Phase.DRAIN),
+    ("stop_kafka", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.GATHER),
+    ("stop_kafka", RuntimeError("bug"), ExitCode.INTERNAL, Phase.GATHER),
+    ("gather_logs", OSError("read-only"), ExitCode.INTERNAL, Phase.GATHER),
+    ("remove", EnvironmentFailure("in use"), ExitCode.ENVIRONMENT, Phase.REMOVE),
+    ("remove", WaitTimeout("in use"), ExitCode.UNKNOWN, Phase.REMOVE),
+]
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "code", "phase"), FAILURES, ids=[f"{where}-{type(e).__name__}" for where, e, _, _ in FAILURES]
+)
+def test_a_failure_anywhere_is_told_counted_and_cleaned_up(
+    where: str, error: Exception, code: ExitCode, phase: Phase, tmp_path: Path
+) -> None:
+    memory = Memory(trouble={where: raising(error)})
+    progress = Watching()
+    outcome = play(memory, tmp_path, progress=progress)
+    assert outcome.exit_code is code
+    assert broken_phases(outcome) == [phase]
+    assert type(error).__name__ in errors_of(outcome)
+    assert any(phase.title in note and str(error) in note for note in progress.notes)
+    if phase > Phase.OPEN:
+        assert memory.acts == ["open", "restore", "stop_kafka", "gather_logs", "remove"]
+        assert memory.cluster is not None
+        assert all(node.running for node in memory.cluster.nodes.values()) or where == "restore"
+        assert all(client.end is not None for client in memory.cluster.clients.values()) or where == "terminate"
+    assert (outcome.run_dir / "traceback.txt").exists() == (code is ExitCode.INTERNAL)
+
+
+def test_a_removal_that_fails_in_the_wake_of_another_error_is_told_too(tmp_path: Path) -> None:
+    memory = Memory(
+        trouble={"create_topics": raising(NoAnswer("silence")), "remove": raising(EnvironmentFailure("in use"))}
+    )
+    progress = Watching()
+    outcome = play(memory, tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert errors_of(outcome) == ["NoAnswer", "EnvironmentFailure"]
+    assert "chaoskafka heal" in progress.notes[-1]
+
+
+def test_a_gathering_that_fails_does_not_turn_an_early_failure_into_an_answer(tmp_path: Path) -> None:
+    memory = Memory(
+        trouble={"create_topics": raising(NoAnswer("silence")), "stop_kafka": raising(WaitTimeout("still stopping"))}
+    )
+    assert play(memory, tmp_path).exit_code is ExitCode.ENVIRONMENT
+
+
+def test_what_was_found_is_not_taken_back_by_a_removal_that_fails(tmp_path: Path) -> None:
+    """No consumer of this run left a tape, so no_lost_acknowledged cannot be judged; the removal is told beside it."""
+    memory = Memory(trouble={"remove": raising(EnvironmentFailure("in use"))})
+    outcome = play(memory, tmp_path, text=ONE_FAULT.replace("[recovered]", "[recovered, no_lost_acknowledged]"))
+    assert (outcome.run_dir / RESULT_FILE).exists()
+    assert outcome.exit_code is ExitCode.UNKNOWN
+
+
+def test_a_disk_that_fills_up_does_not_keep_the_cluster(tmp_path: Path) -> None:
+    def fill(begun: Phase, _: Watching) -> None:
+        if begun is Phase.AUDIT:
+            for link in Path("/proc/self/fd").iterdir():
+                with suppress(OSError):
+                    if link.readlink().name == "events.jsonl":
+                        with Path("/dev/full").open("wb") as full:
+                            os.dup2(full.fileno(), int(link.name))
+
+    memory = Memory()
+    with pytest.raises(OSError, match="No space"):  # from the event log itself, when it is closed
+        play(memory, tmp_path, progress=Watching(fill))
+    assert memory.acts[-1] == "remove"
+
+
+@pytest.fixture
+def time_is_up(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set it, and the time of the whole run is up."""
+    up = threading.Event()
+
+    class UpOnDemand:
+        @classmethod
+        def after(cls, seconds: float) -> UpOnDemand:
+            return cls()
+
+        def left_s(self) -> float:
+            return 0.0 if up.is_set() else 1.0
+
+    monkeypatch.setattr(phases, "Deadline", UpOnDemand)
+    return up
+
+
+def up_in(last: Phase, time_is_up: threading.Event) -> Watching:
+    return Watching(lambda phase, _: time_is_up.set() if phase is last else None)
+
+
+def test_time_that_is_up_before_the_plan_is_an_environment_at_fault(
+    tmp_path: Path, time_is_up: threading.Event
+) -> None:
+    outcome = play(Memory(), tmp_path, progress=up_in(Phase.FORM, time_is_up))
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert not (outcome.run_dir / RESULT_FILE).exists()
+
+
+@pytest.mark.parametrize("phase", [Phase.PLAY, Phase.RECOVER, Phase.DRAIN, Phase.AUDIT], ids=lambda p: p.name.lower())
+def test_time_that_is_up_later_heals_gathers_and_judges(
+    phase: Phase, tmp_path: Path, time_is_up: threading.Event
+) -> None:
+    """Nothing is blamed for it: a cluster that had time left did not fail to recover, and no worker hung."""
+    everything = ONE_FAULT.replace("expect: [recovered]\n", "")
+    if phase is Phase.PLAY:
+        memory = Memory(trouble={"kill": lambda _: time_is_up.set()})
+        outcome = play(memory, tmp_path, text=everything.replace("0.05", "3600"))
+    else:
+        memory = Memory()
+        outcome = play(memory, tmp_path, text=everything, progress=up_in(phase, time_is_up))
+    assert outcome.exit_code is ExitCode.UNKNOWN
+    answers = {check.word: check.answer for check in judge(outcome.run_dir).checks}
+    assert Answer.FAIL not in answers.values()
+    assert answers["completed"] is Answer.UNKNOWN
+    assert answers["took_effect"] is Answer.PASS
+    assert memory.acts == ["open", "restore", "stop_kafka", "gather_logs", "remove"]
+    assert memory.cluster is not None
+    assert all(client.signals and "KILL" not in client.signals for client in memory.cluster.clients.values())
+
+
+@pytest.mark.parametrize("name", ["observer", "produce-1", "consume-2"])
+def test_a_client_that_dies_in_the_middle_is_noticed(name: str, tmp_path: Path) -> None:
+    def die(cluster: MemoryCluster) -> None:
+        cluster.clients[name].end = ExitStatus(code=None, signal=11)
+
+    progress = Watching()
+    outcome = play(Memory(trouble={"kill": die}), tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.UNKNOWN
+    assert errors_of(outcome) == ["ClientEnded"]
+    assert any(f"{name} ended" in note and "signal=11" in note for note in progress.notes)
+
+
+def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path) -> None:
+    def fall_silent(cluster: MemoryCluster) -> None:
+        cluster.clients["produce-1"].silent = True
+
+    twice = ONE_FAULT.replace("plan: [", "plan: [{after_s: 0, kill: {target: any, for_s: 0.05}}, ")
+    memory = Memory(trouble={"kill": fall_silent})
+    outcome = play(memory, tmp_path, text=twice)
+    assert outcome.exit_code is ExitCode.UNKNOWN
+    (check,) = [check for check in judge(outcome.run_dir).checks if check.word == "took_effect"]
+    assert check.answer is Answer.UNKNOWN
+    assert "never played" in check.summary
+    assert memory.cluster is not None
+    assert memory.cluster.times("kill") == 1
+
+
+def test_an_earlier_result_changes_nothing(tmp_path: Path) -> None:
+    outcome = play(Memory(trouble={"kill": raising(FaultFailed("no bite"))}), tmp_path)
+    first = judge(outcome.run_dir)
+    (outcome.run_dir / RESULT_FILE).write_text('{"answer": "pass"}')
+    assert judge(outcome.run_dir) == first
+    (outcome.run_dir / RESULT_FILE).unlink()
+    assert judge(outcome.run_dir) == first
