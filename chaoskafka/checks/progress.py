@@ -23,6 +23,8 @@ from chaoskafka.verdict import Evidence, Verdict
 # stumbles), shorter than the time for which a drain waits: a gap still open beyond it is an outage.
 OPEN_GAP_S = 5.0
 
+BEFORE, AFTER = "before the fault", "after the recovery"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Client:
@@ -57,6 +59,9 @@ class Progress:
             failed, doubtful = _judge(client, begin_ns, end_ns)
             failures += failed
             doubts += doubtful
+        if failures and begin_ns is not None and recovery(history) is None:
+            doubts += [_cut_short(failure) for failure in failures if BEFORE not in str(failure["what"])]
+            failures = [failure for failure in failures if BEFORE in str(failure["what"])]
         if failures:
             text = f"{len(failures)} clients without progress: {failures[0]['client']}, {failures[0]['what']}"
             return Verdict.failed(text, counted=len(clients), found=len(failures), evidence=failures)
@@ -69,7 +74,7 @@ class Progress:
 def _bounds(history: History) -> tuple[int | None, int | None, list[Doubt]]:
     """Until when was before the first fault, and from when it is after the recovery. Both None in a run without faults.
 
-    Where the run did not see the cluster whole again, after begins with the end of the last healing.
+    Where the run did not get as far as waiting for recovery, after begins with the end of the last healing.
     """
     faults = acted(history)
     if not faults:
@@ -83,6 +88,12 @@ def _bounds(history: History) -> tuple[int | None, int | None, list[Doubt]]:
         doubts = [Doubt(Reason.NOT_HEALED, f"fault {fault.index}", "so nothing came after it") for fault in unhealed]
         return begin_ns, None, doubts
     return begin_ns, max(fault.healed_ns for fault in faults if fault.healed_ns is not None), []
+
+
+def _cut_short(failure: Evidence) -> Doubt:
+    """A run that did not get as far as waiting for recovery, being stopped or out of time, gave nobody time for it."""
+    why = f"{failure['client']}: {failure['what']}, but the run did not wait for the recovery"
+    return Doubt(Reason.NOT_RECOVERED, str(failure["partition"]), why)
 
 
 def _unrecovered(history: History) -> list[Doubt]:
@@ -117,9 +128,7 @@ def _clients(history: History, partition: TopicPartition) -> list[_Client]:
 def _judge(client: _Client, begin_ns: int | None, end_ns: int | None) -> tuple[list[Evidence], list[Doubt]]:
     failures: list[Evidence] = []
     doubts: list[Doubt] = []
-    spans = (
-        {"before the fault": (None, begin_ns), "after the recovery": (end_ns, None)} if end_ns else {"": (None, None)}
-    )
+    spans = {BEFORE: (None, begin_ns), AFTER: (end_ns, None)} if end_ns else {"": (None, None)}
     for when, (from_ns, to_ns) in spans.items():
         if _inside(client.got_ns, from_ns, to_ns).is_empty():
             if _inside(client.wanted_ns, from_ns, to_ns).is_empty():

@@ -244,6 +244,14 @@ PROGRESS = (
     of("progress", UNKNOWN, a.stay_broken, reason=Reason.NOT_RECOVERED, also={"recovered"}),
     of("progress", FAIL, a.stay_broken, a.stop_acknowledging, also={"recovered"}),
     of("progress", PASS, a.never_wait_for_recovery),
+    of(
+        "progress",
+        UNKNOWN,
+        a.stall_at_the_end,
+        a.never_wait_for_recovery,
+        reason=Reason.NOT_RECOVERED,
+        also={"unavailable"},
+    ),
     of("progress", PASS, a.without_a_plan),
 )
 
