@@ -62,6 +62,8 @@ def _plan(scenario: Scenario) -> Iterator[Broken]:
     for i, step in enumerate(scenario.plan):
         if step.after_s < 0:
             yield ("plan", i, "after_s"), f"{step.after_s} is below 0"
+        if step is scenario.plan[-1] and getattr(step.fault, "for_s", ...) is None:
+            yield ("plan", i, step.word), "for_s is missing: the plan ends here, so the fault would be healed at once"
         for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
             target = getattr(step.fault, field.name)
             if isinstance(target, Target):

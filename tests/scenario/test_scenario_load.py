@@ -132,6 +132,7 @@ def test_the_cluster_has_defaults_and_the_title_is_the_name() -> None:
         ("after_s: 5", "after_s: soon", 10, "plan[0].after_s: expected a number, got 'soon'"),
         ("after_s: 5", "after_s: -5", 10, "plan[0].after_s: -5.0 is below 0"),
         ("after_s: 5\n    kill", "kill", 10, "after_s is missing"),
+        (", for_s: 15", "", 11, "plan[0].kill: for_s is missing: the plan ends here"),
         ("    kill:", "    kil:", 11, "plan[0].kil: no fault is called 'kil'; did you mean 'kill'?"),
         (
             "leader of orders/0",
