@@ -20,6 +20,7 @@ from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Deed,
 from chaoskafka.cluster.sights import BrokerView, PartitionView
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, TopicSpec
 from chaoskafka.cluster.wire import asks
+from chaoskafka.errors import NoAnswer
 from chaoskafka.runtime import Runtime
 from chaoskafka.workloads.worker.arguments import PRODUCE, WorkerArguments
 
@@ -123,6 +124,7 @@ class MemoryCluster:
         self.versions = {"engine": "memory"}
         self.topics: dict[str, TopicSpec] = {}
         self.clients: dict[str, MemoryProcess] = {}
+        self.log_end = 0  # of every partition
         self._lock = threading.Lock()
 
     def act(self, what: str) -> None:
@@ -203,21 +205,34 @@ class MemoryViews:
         self._cluster.topics.setdefault(OFFSETS, TopicSpec(partitions=1, min_insync_replicas=1))
         return self._cluster.spec.broker_ids[0]
 
-    @contextmanager
-    def connect(self, broker: int) -> Iterator[EmptyLog]:
+    def connect(self, broker: int) -> MemoryLog:
         self._cluster.act("connect")
-        yield EmptyLog()
+        return MemoryLog(self._cluster.log_end)
 
 
-class EmptyLog:
-    """A Connection to a leader in whose log nothing lies."""
+class MemoryLog:
+    """A Connection to a leader that says where its logs end, and never answers a FETCH."""
+
+    def __init__(self, end: int) -> None:
+        self._end = end
+
+    def __enter__(self) -> MemoryLog:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None: ...
 
     def ask(self, question: asks.Ask[Any]) -> Any:
-        asked = question.request(question.api.versions[-1]).topics[0].partitions
+        if question.api is asks.FETCH:
+            raise NoAnswer("silence")
+        request = question.request(question.api.versions[-1])
+        asked = request.topics[0].partitions
         if question.api is asks.LIST_OFFSETS:
-            bounds = [SimpleNamespace(partition_index=p.partition_index, offset=0, error_code=0) for p in asked]
+            offset = self._end if asked[0].timestamp == asks.LATEST else 0
+            bounds = [SimpleNamespace(partition_index=p.partition_index, offset=offset, error_code=0) for p in asked]
         else:
-            bounds = [SimpleNamespace(partition=p.partition, end_offset=0, error_code=0) for p in asked]
+            bounds = [SimpleNamespace(partition=p.partition, end_offset=self._end, error_code=0) for p in asked]
         return SimpleNamespace(topics=[SimpleNamespace(partitions=bounds)])
 
 

@@ -275,6 +275,20 @@ def test_a_client_that_dies_in_the_middle_is_noticed(name: str, tmp_path: Path) 
     assert any(f"{name} ended" in note and "signal=11" in note for note in progress.notes)
 
 
+def test_a_group_that_does_not_read_to_the_end_leaves_tables_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill(cluster: MemoryCluster) -> None:
+        cluster.log_end = 9
+
+    monkeypatch.setattr(run, "DRAIN_S", 0.2)
+    monkeypatch.setattr(run, "AUDIT_S", 0.5)
+    outcome = play(Memory(trouble={"kill": fill}), tmp_path)
+    assert broken_phases(outcome) == [Phase.DRAIN]
+    assert (outcome.run_dir / "ops" / "workers.json").exists()
+    assert outcome.exit_code is ExitCode.UNKNOWN
+
+
 def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path) -> None:
     def fall_silent(cluster: MemoryCluster) -> None:
         cluster.clients["produce-1"].silent = True
