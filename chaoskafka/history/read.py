@@ -15,15 +15,22 @@ from chaoskafka.errors import HistoryError
 from chaoskafka.history import tables
 from chaoskafka.history.events import Event, FaultWindow, fault_windows, read_events
 from chaoskafka.history.header import RunHeader
+from chaoskafka.history.kept import Kept, once
 from chaoskafka.history.observations import OBSERVATION
 from chaoskafka.history.tables import AuditedEnd, TopicPartition, WorkerReport
 
 
 @dataclass(frozen=True)
 class History:
-    """One run, read lazily: tables are loaded per partition, when a check asks for them."""
+    """One run, read lazily: tables are loaded per partition, when a check first asks for them, and kept while there is
+    room. It shows the run as it was then: a directory that changes needs a new History."""
 
     run_dir: Path
+
+    @cached_property
+    def kept(self) -> Kept:
+        """What was read and computed of this history with `once`."""
+        return Kept()
 
     @cached_property
     def header(self) -> RunHeader:
@@ -54,15 +61,19 @@ class History:
         rows = [AuditedEnd(**row) for row in self._json("audit/ends.json")]
         return {TopicPartition(row.topic, row.partition): row for row in rows}
 
+    @once
     def sends(self, partition: TopicPartition) -> pl.DataFrame:
         return self._table(f"ops/send/{partition.file}", tables.SEND)
 
+    @once
     def reads(self, partition: TopicPartition) -> pl.DataFrame:
         return self._table(f"ops/read/{partition.file}", tables.READ)
 
+    @once
     def records(self, partition: TopicPartition) -> pl.DataFrame:
         return self._table(f"audit/record/{partition.file}", tables.RECORD)
 
+    @once
     def batches(self, partition: TopicPartition) -> pl.DataFrame:
         return self._table(f"audit/batch/{partition.file}", tables.BATCH)
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from chaoskafka.history.events import Event, FaultWindow
 from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.tape import Outcome
@@ -65,12 +66,14 @@ def silent_workers(history: History, word: str) -> list[int]:
     return [worker for worker in workers_of(history, word) if worker not in reported]
 
 
+@once
 def holes(history: History, partition: TopicPartition) -> pl.DataFrame:
     """The producer incarnations whose sends to this partition are not numbered densely from 0."""
     tapes = history.sends(partition).group_by(INCARNATION).agg(pl.len(), pl.col("sequence").max().alias("last"))
     return tapes.filter(pl.col("len") != pl.col("last") + 1).sort(INCARNATION)
 
 
+@once
 def torn_tapes(history: History) -> pl.DataFrame:
     """The producer incarnations whose tape does not tell everything that they sent."""
     torn = [
@@ -83,6 +86,7 @@ def torn_tapes(history: History) -> pl.DataFrame:
     return pl.concat([reported, *found]).unique()
 
 
+@once
 def acknowledged(history: History, partition: TopicPartition) -> pl.DataFrame:
     """The sends that the client was told are stored."""
     return history.sends(partition).filter(pl.col("outcome") == Outcome.ACKNOWLEDGED)
@@ -99,6 +103,7 @@ def in_place(history: History, partition: TopicPartition) -> pl.Expr:
     return ((pl.col("state") == PayloadState.OURS) & place).fill_null(value=False)
 
 
+@once
 def messages(history: History, partition: TopicPartition) -> pl.DataFrame:
     """The audited records that are messages of this run in their right place."""
     return history.records(partition).filter(in_place(history, partition))

@@ -13,13 +13,14 @@ import polars as pl
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.doubt import clock_doubts, has_load, observer_clock_doubts
 from chaoskafka.history.events import FaultWindow
+from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.views import acted, groups
 from chaoskafka.timing.gaps import longest_gap
 from chaoskafka.timing.leadership import Change, answers, change_over, in_sync_again, live_brokers, sightings
 from chaoskafka.timing.spans import Span, Stalls, after
-from chaoskafka.timing.successes import SUCCESS, of_groups, of_producers, written_since
+from chaoskafka.timing.successes import of_group, of_producers, written_since
 from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes
 
 
@@ -36,6 +37,7 @@ class _Scene:
     last_heard_ns: dict[str, int]  # per client
 
 
+@once
 def failover(history: History) -> tuple[FaultTimes, ...]:
     """The times of every fault that was played. One that never bit has no partitions, one never healed no window."""
     deeds = [fault.acted_ns for fault in acted(history) if fault.acted_ns is not None]
@@ -44,7 +46,6 @@ def failover(history: History) -> tuple[FaultTimes, ...]:
 
 
 _Shared = tuple[frozenset[str], Stalls, dict[str, int]]
-Client = tuple[str, pl.DataFrame]  # its name and its successes
 
 
 def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _Shared) -> FaultTimes:
@@ -71,19 +72,14 @@ def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _S
 
 def _of_partition(scene: _Scene, partition: TopicPartition) -> PartitionTimes:
     change, seen_by, in_sync = _leadership(scene, partition)
-    sends = scene.history.sends(partition).select("producer", "invoked_ns")
-    loaded = "produce" in scene.comparable and has_load(sends["invoked_ns"], scene.fault)
-    first_ack, first_read, unavailable = [], [], []
-    if loaded:
-        for producer, client in _producers(scene, partition, sends):
-            first_ack += _first(scene, partition, client, change)
-            if has_load(sends.filter(pl.col("producer") == producer)["invoked_ns"], scene.fault):
-                unavailable.append(_gap(scene, client))
+    loaded = "produce" in scene.comparable and has_load(scene.history.sends(partition)["invoked_ns"], scene.fault)
+    first_ack, unavailable = _producers(scene, partition, change) if loaded else ([], [])
+    first_read: list[ClientSight] = []
     if loaded and "consume" in scene.comparable:
-        for group, successes in of_groups(scene.history, partition):
-            client = (f"group {group}", successes)
-            first_read += _first(scene, partition, client, change)
-            unavailable.append(_gap(scene, client))
+        for group in [group for group in groups(scene.history) if group.topic == partition.topic]:
+            name, successes = f"group {group.name}", of_group(scene.history, group, partition)
+            first_read += _first(scene, name, _after(scene, partition, successes, change))
+            unavailable.append(_gap(scene, name, successes))
     return PartitionTimes(
         topic=partition.topic,
         partition=partition.partition,
@@ -114,33 +110,39 @@ def _leadership(scene: _Scene, partition: TopicPartition) -> tuple[Change, tuple
     return change, seen_by, after(again, scene.acted_ns, scene.stalls) if again else None
 
 
-def _producers(scene: _Scene, partition: TopicPartition, sends: pl.DataFrame) -> list[tuple[int, Client]]:
-    """Each producer that sent to this partition, with its successes; one without any is the worst off, not left out."""
-    found = dict(of_producers(scene.history, partition))
-    nothing = pl.DataFrame(schema=SUCCESS)
-    return [
-        (producer, (f"producer {producer}", found.get(producer, nothing)))
-        for producer in sends["producer"].unique().sort().to_list()
-    ]
+def _producers(scene: _Scene, partition: TopicPartition, change: Change) -> tuple[list[ClientSight], list[Gap]]:
+    """First acknowledgements and gaps of each producer that sent to this partition while the fault was in force; one
+    without any success is the worst off, not left out."""
+    sends, successes = scene.history.sends(partition), of_producers(scene.history, partition)
+    after = _after(scene, partition, successes, change)
+    first: list[ClientSight] = []
+    gaps: list[Gap] = []
+    for producer in sends["producer"].unique().sort().to_list():
+        name, own = f"producer {producer}", pl.col("producer") == producer
+        first += _first(scene, name, after.filter(own))
+        if has_load(sends.filter(own)["invoked_ns"], scene.fault):
+            gaps.append(_gap(scene, name, successes.filter(own)))
+    return first, gaps
 
 
-def _first(scene: _Scene, partition: TopicPartition, client: Client, change: Change) -> list[ClientSight]:
-    """The first success under the new leader; where none was elected, the first after the deed."""
-    name, successes = client
+def _after(scene: _Scene, partition: TopicPartition, successes: pl.DataFrame, change: Change) -> pl.DataFrame:
+    """The successes under the new leader; where none was elected, those after the deed."""
     if change.new_epoch is None:
-        reached = successes.filter(pl.col("lo_ns") > scene.acted_ns)
-    else:
-        later = successes.filter(pl.col("hi_ns") > scene.acted_ns)
-        reached = written_since(later, change.new_epoch, scene.history, partition)
-    if reached.is_empty():
+        return successes.filter(pl.col("lo_ns") > scene.acted_ns)
+    later = successes.filter(pl.col("hi_ns") > scene.acted_ns)
+    return written_since(later, change.new_epoch, scene.history, partition)
+
+
+def _first(scene: _Scene, client: str, reached: pl.DataFrame) -> list[ClientSight]:
+    lo_ns, hi_ns = reached["lo_ns"].min(), reached["hi_ns"].min()
+    if not isinstance(lo_ns, int) or not isinstance(hi_ns, int):
         return []
-    lo_ns, hi_ns = reached.select(pl.col("lo_ns").min(), pl.col("hi_ns").min()).row(0)
-    return [ClientSight(client=name, first=after(Span(lo_ns, hi_ns), scene.acted_ns, scene.stalls))]
+    return [ClientSight(client=client, first=after(Span(lo_ns, hi_ns), scene.acted_ns, scene.stalls))]
 
 
-def _gap(scene: _Scene, client: Client) -> Gap:
-    name, successes = client
-    return longest_gap(name, successes, scene.fault, scene.last_heard_ns.get(name, scene.acted_ns), scene.stalls)
+def _gap(scene: _Scene, client: str, successes: pl.DataFrame) -> Gap:
+    last_heard_ns = scene.last_heard_ns.get(client, scene.acted_ns)
+    return longest_gap(client, successes, scene.fault, last_heard_ns, scene.stalls)
 
 
 def _note(scene: _Scene, partition: TopicPartition, change: Change, *, loaded: bool) -> str | None:

@@ -35,6 +35,8 @@ class Stalls:
 
     def within_ns(self, begin_ns: int, end_ns: int) -> int:
         """How much of a phase the machine may have stood still."""
+        if self.seen.is_empty():
+            return 0
         inside = self.seen.filter((pl.col("hi_ns") > begin_ns) & (pl.col("lo_ns") < end_ns))
         return min(int(inside["gap_ns"].sum()), max(0, end_ns - begin_ns))
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -151,8 +153,8 @@ def _record(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _batches(log: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for base in sorted({row["base_offset"] for row in log}):
-        inside = [row for row in log if row["base_offset"] == base]
+    for base, rows in groupby(log, key=itemgetter("base_offset")):
+        inside = list(rows)
         first = inside[0]
         yield {
             "base_offset": base,
