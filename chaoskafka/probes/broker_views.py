@@ -105,6 +105,12 @@ class Tally:
 
     polls: int = 0
     up: dict[int, bool] = field(default_factory=dict)
+    led: dict[str, tuple[int, int]] = field(default_factory=dict)  # partition -> newest (epoch, leader)
+
+    def hear_leader(self, said: Fields) -> None:
+        """A broker named the leader of a partition."""
+        place = f"{said['topic']}/{said['partition']}"
+        self.led[place] = max(self.led.get(place, (-1, -1)), (said["epoch"], said["leader"]))
 
 
 class Watcher:
@@ -167,6 +173,8 @@ class Watcher:
         changed = [fields for key, fields in merged.items() if self._state.get(key) != fields]
         for fields in changed:
             self._write(kind, self._unchanged_ns, received_ns, fields)
+            if kind == "leadership":
+                self._tally.hear_leader(fields)
         if changed:
             self._state = merged
             self._same.clear()

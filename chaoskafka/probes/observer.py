@@ -133,6 +133,7 @@ def say(state: str, journal: Journal, tally: Tally) -> None:
         "state": state,
         "polls": tally.polls,
         "lines": journal.lines,
+        "leaders": {place: leader for place, (_, leader) in sorted(tally.led.items())},
         "up": sorted(broker for broker, is_up in tally.up.items() if is_up),
         "cpu_s": round(time.process_time(), 2),
         "at_ns": time.monotonic_ns(),

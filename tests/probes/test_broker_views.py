@@ -195,3 +195,10 @@ def test_a_controller_that_does_not_lead_answers_zeroes_and_counts_as_none() -> 
     ]
     lines = watch("controller", broker.answer, steps)
     assert [fields["controller"] for _, _, _, fields in lines] == [2, -1, 3]
+
+
+def test_a_person_is_told_the_newest_leader_whoever_still_names_an_old_one() -> None:
+    tally = Tally()
+    for leader, epoch in ((1, 0), (-1, 1), (2, 2), (1, 0), (-1, -1)):  # a dead one's answers, and one that starts
+        tally.hear_leader({"topic": "orders", "partition": 0, "leader": leader, "epoch": epoch})
+    assert tally.led == {"orders/0": (2, 2)}
