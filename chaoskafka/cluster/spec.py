@@ -92,10 +92,6 @@ class ClusterSpec:
     def broker_ids(self) -> tuple[int, ...]:
         return tuple(node.node_id for node in self.members if node.is_broker)
 
-    @property
-    def controller_ids(self) -> tuple[int, ...]:
-        return tuple(node.node_id for node in self.members if node.is_controller)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:

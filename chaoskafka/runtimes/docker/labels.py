@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -76,8 +75,3 @@ def labels(run_id: str, part: Part, node: str | None = None) -> dict[str, str]:
 def object_name(run_id: str, *parts: str) -> str:
     """The engine's name for one object of a run."""
     return "-".join(("chaoskafka", run_id, *parts))
-
-
-def run_of(found: Mapping[str, str] | None) -> str | None:
-    """The run that an object's labels name."""
-    return (found or {}).get(RUN)
