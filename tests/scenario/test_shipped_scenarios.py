@@ -16,6 +16,9 @@ FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 SESSION_DEFAULT_S = 9.0  # broker.session.timeout.ms
 GENEROUS = 1.5  # no limit above so many times the bound that the settings imply
 SETTING = "broker.session.timeout.ms"
+# After an election librdkafka asks for metadata on a timer of 1 s, and forgets a fenced broker's partitions for another
+# one; 0 to 2 s were measured, so a client may be without success that much longer than its partition has no leader.
+REDIRECT_S = {"unavailable": 2.5}
 
 
 def test_there_are_some() -> None:
@@ -35,8 +38,9 @@ def test_no_limit_is_generous(path: Path) -> None:
     scenario = load_scenario(path)
     fast = float(FAST[SETTING]) / 1000 if scenario.cluster.timeouts is Timeouts.FAST else SESSION_DEFAULT_S
     session_s = float(scenario.cluster.config.get(SETTING, fast * 1000)) / 1000
-    bound_s = session_s + session_s / 8  # the controller looks for lapsed leases every S/8
+    elected_s = session_s + session_s / 8  # the controller looks for lapsed leases every S/8
     for item in scenario.expect:
+        bound_s = elected_s + REDIRECT_S.get(item.word, 0.0)
         for name in ("within_s", "at_most_s"):
             limit_s = getattr(item.value, name, 0.0)
             assert limit_s <= GENEROUS * bound_s, f"{item.word}: {limit_s} s for a bound of {bound_s} s"
