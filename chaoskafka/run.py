@@ -40,7 +40,7 @@ FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is
 TOPICS_S = 60.0
 FLOW_S = 60.0  # first acks and reads: client containers start, the group forms
 GATE_S = 60.0  # for a whole cluster under steady load before a fault
-TAIL_S = 3.0  # load goes on after recovery, so that progress after it can be judged
+TAIL_S = 3.0  # at least so long load goes on after recovery, so that progress after it can be judged
 DRAIN_S = 60.0
 SETTLE_S = 20.0
 AUDIT_S = 300.0  # reads about 100,000 records a second
@@ -195,7 +195,7 @@ class _Run:
         with self.ending.tolerant(Phase.RESTORE):
             session.cluster.restore()
         with self.ending.tolerant(Phase.RECOVER):
-            self._recover(session)
+            self._recover(session, traffic)
         with self.ending.tolerant(Phase.DRAIN), load:
             self._drain(session, traffic)
 
@@ -232,7 +232,7 @@ class _Run:
         if gone := session.ended(traffic):
             raise ClientEnded("; ".join(gone))
 
-    def _recover(self, session: Session) -> None:
+    def _recover(self, session: Session, traffic: Traffic) -> None:
         limit_s = self.header.limits["recovered_s"]
         healing_ns = session.healing_ns or self.clock.now_ns()
         left_s = max(1.0, limit_s - (self.clock.now_ns() - healing_ns) / NS_PER_S)
@@ -241,7 +241,7 @@ class _Run:
         whole = within_s is not None and within_s <= limit_s
         missing = list(seen.missing) if within_s is None or whole else [f"it was whole only after {within_s:.1f} s"]
         self.events.write("recovered", whole=whole, within_s=within_s, limit_s=limit_s, missing=missing)
-        self.clock.pause(TAIL_S)
+        self.clock.pause(max(TAIL_S, traffic.breath_s))
 
     def _drain(self, session: Session, traffic: Traffic) -> None:
         gone = session.ended(traffic)

@@ -69,6 +69,11 @@ class Traffic:
             describe=lambda missing: "; ".join(missing[:6]) or "all there",
         )
 
+    @property
+    def breath_s(self) -> float:
+        """How long the slowest producer may go without an acknowledgement of one partition, and still be steady."""
+        return max((_breath_s(worker) for worker in self.workers if worker.role == PRODUCE), default=STEADY_S)
+
     def ended(self) -> list[str]:
         """Workers that have ended although nobody asked them to, and how. Blocks for a question to each."""
         waited_for = [worker for worker in self.workers if worker.name not in self._asked]
@@ -177,12 +182,11 @@ class Traffic:
         for worker in self.workers:
             if worker.role != PRODUCE:
                 continue
-            allowed_s = max(STEADY_S, STEADY_MESSAGES * worker.partitions / worker.rate_per_s)
             last = _numbers(self._said(worker).get("last_ack_ns"))
             for number in range(worker.partitions):
                 partition = f"{worker.topic}/{number}"
                 silent_s = (now_ns - last.get(partition, 0)) / NS_PER_S
-                if silent_s > allowed_s:
+                if silent_s > _breath_s(worker):
                     missing.append(f"{worker.name}: no acknowledgement of {partition} for {silent_s:.1f} s")
         return missing
 
@@ -207,6 +211,10 @@ class Traffic:
             for partition, at in position.items()
             if at < wanted.get(partition, 0)
         ]
+
+
+def _breath_s(worker: WorkerArguments) -> float:
+    return max(STEADY_S, STEADY_MESSAGES * worker.partitions / worker.rate_per_s)
 
 
 def _numbers(said: object) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import phases, run
+from chaoskafka import phases, run, traffic
 from chaoskafka.audit import settle
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import ExitStatus
@@ -46,6 +46,7 @@ expect: [recovered]
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory answers at once; what it never says need not be awaited for a minute."""
     monkeypatch.setattr(run, "TAIL_S", 0.0)
+    monkeypatch.setattr(traffic, "STEADY_S", 0.1)
     monkeypatch.setattr(run, "FORM_S", 0.5)
     monkeypatch.setattr(run, "GATE_S", 0.5)
     monkeypatch.setattr(ready, "EVERY_S", 0.01)

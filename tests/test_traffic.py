@@ -122,6 +122,7 @@ def test_steady_is_measured_by_the_rate(rate_per_s: float, silent_s: float, stea
     stand.start(rate_per_s=rate_per_s)
     now_ns = stand.clock.now_ns()
     stand.say("produce-0", last_ack_ns={P0: now_ns, P1: now_ns - int(silent_s * NS_PER_S)})
+    assert (silent_s < stand.traffic.breath_s) == steady
     if steady:
         stand.traffic.wait_steady(within_s=0, clock=stand.clock)
     else:
