@@ -25,8 +25,10 @@ from chaoskafka.errors import (
 from chaoskafka.history.events import EventLog
 from chaoskafka.phases import Phase, Phases
 from chaoskafka.progress import Progress
+from chaoskafka.verdict import Answer
 
 TRACEBACK_FILE = "traceback.txt"
+EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
 
 
 class Ending:

@@ -19,7 +19,7 @@ from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.views import Views
-from chaoskafka.ending import Ending
+from chaoskafka.ending import EXIT_OF, Ending
 from chaoskafka.errors import ChaosKafkaError, ClientEnded, EnvironmentFailure, ExitCode
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
@@ -34,7 +34,6 @@ from chaoskafka.scenario.plan import PlannedStep, plan
 from chaoskafka.session import Session
 from chaoskafka.setting import RunPlace, facts_of_topics, first_header, make_run_dir, recovery_limit_s, workers_of
 from chaoskafka.traffic import Traffic
-from chaoskafka.verdict import Answer
 
 FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
 TOPICS_S = 60.0
@@ -44,8 +43,6 @@ TAIL_S = 3.0  # at least so long load goes on after recovery, so that progress a
 DRAIN_S = 60.0
 SETTLE_S = 20.0
 AUDIT_S = 300.0  # reads about 100,000 records a second
-
-EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +68,7 @@ class RunOutcome:
 def run_scenario(scenario: Scenario, *, options: RunOptions, runtime: Runtime = DOCKER) -> RunOutcome:
     """Play, judge and report. Blocks for minutes. Errors become exit codes, and lines in the run directory.
 
-    Raises OSError when there can be no run directory.
+    Raises EnvironmentFailure when there can be no run directory.
     """
     where = make_run_dir(options.out, scenario.name, options.seed)
     with stop_on_signals(options.progress) as stop, EventLog(where.run_dir / "events.jsonl") as events:

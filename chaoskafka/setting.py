@@ -18,6 +18,7 @@ from typing import Protocol, cast
 from chaoskafka import __version__
 from chaoskafka.clock import clock_id, utc_now
 from chaoskafka.cluster.spec import TopicSpec
+from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
 from chaoskafka.scenario.facts import expect_facts, scenario_facts
 from chaoskafka.scenario.model import Scenario
@@ -49,18 +50,21 @@ class RunPlace:
 def make_run_dir(out: Path, scenario: str, seed: int) -> RunPlace:
     """A fresh directory `out`/<scenario>/<UTC>-<seed>, with a link `latest` beside it.
 
-    Raises OSError when it cannot be made.
+    Raises EnvironmentFailure when it cannot be made.
     """
     stamp = utc_now().strftime("%Y%m%dT%H%M%S")
     run_id = f"{stamp.lower()}-{secrets.token_hex(3)}"
     above = out / scenario
-    above.mkdir(parents=True, exist_ok=True)
     run_dir = above / f"{stamp}-{seed}"
     try:
-        run_dir.mkdir()
-    except FileExistsError:  # two runs of one seed in one second
-        run_dir = above / f"{stamp}-{seed}-{run_id[-6:]}"
-        run_dir.mkdir()
+        above.mkdir(parents=True, exist_ok=True)
+        try:
+            run_dir.mkdir()
+        except FileExistsError:  # two runs of one seed in one second
+            run_dir = above / f"{stamp}-{seed}-{run_id[-6:]}"
+            run_dir.mkdir()
+    except OSError as refused:
+        raise EnvironmentFailure(f"{run_dir}: cannot be made: {refused.strerror}") from refused
     latest = above / "latest"
     partial = above / f".latest-{run_id}"
     with suppress(OSError):  # a file system without links does without

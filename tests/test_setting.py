@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.scenario.load import load_text
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.plan import plan
@@ -37,9 +38,9 @@ def test_each_run_has_a_directory_of_its_own_and_latest_names_the_newest(tmp_pat
     }  # fmt: skip
 
 
-def test_no_run_directory_is_an_error_of_the_disk(tmp_path: Path) -> None:
+def test_no_run_directory_is_an_environment_at_fault(tmp_path: Path) -> None:
     (tmp_path / "case").write_text("a file")
-    with pytest.raises(OSError, match="case"):
+    with pytest.raises(EnvironmentFailure, match="case"):
         make_run_dir(tmp_path, "case", 7)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from chaoskafka.commands import CheckRequest
-from chaoskafka.commands.output import EXIT_OF, Judged, complain, explain, gravest, show_result, writable, write_reports
+from chaoskafka.commands.output import Judged, complain, explain, gravest, show_result, writable, write_reports
+from chaoskafka.ending import EXIT_OF
 from chaoskafka.errors import ExitCode, HistoryError
 from chaoskafka.history.read import open_history
 from chaoskafka.judge import judged

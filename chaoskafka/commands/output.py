@@ -14,13 +14,10 @@ from chaoskafka.errors import GRAVEST_FIRST, ChaosKafkaError, ExitCode, UsageErr
 from chaoskafka.report.as_junit import Unjudged, as_junit
 from chaoskafka.report.as_text import as_text
 from chaoskafka.report.result import Result, to_plain
-from chaoskafka.verdict import Answer
 
 WIDTH_MIN, WIDTH_MAX, WIDTH_PLAIN = 80, 140, 120  # a table is unreadable below, and a line above
 
 Judged = tuple[Result, Path]
-
-EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
 
 
 def gravest(codes: Iterable[ExitCode]) -> ExitCode:
