@@ -40,30 +40,30 @@ def build(
     client: docker.DockerClient | None = None,
 ) -> tuple[Recipe, ...]:
     """Build those of `kinds` that are not current, or all of them `again`. Blocks. Raises as `ensure` does."""
-    client = client or engine.open_engine()
     recipes = tuple(recipe_of(kind, kafka_version) for kind in kinds)
-    if not again and all(engine.is_current(client, recipe) for recipe in recipes):
-        return recipes
-    with build_lock():
-        for recipe in recipes:
-            # Asked again: somebody else may have built it while we waited for the lock.
-            if again or not engine.is_current(client, recipe):
-                _build_one(client, recipe, kafka_version, report)
-        engine.remove_replaced(client)
+    with engine.using(client) as ours:
+        if not again and all(engine.is_current(ours, recipe) for recipe in recipes):
+            return recipes
+        with build_lock():
+            for recipe in recipes:
+                # Asked again: somebody else may have built it while we waited for the lock.
+                if again or not engine.is_current(ours, recipe):
+                    _build_one(ours, recipe, kafka_version, report)
+            engine.remove_replaced(ours)
     return recipes
 
 
 def are_current(kafka_version: str, client: docker.DockerClient | None = None) -> bool:
     """Whether `ensure` would have nothing to build. Raises EnvironmentFailure without an engine."""
-    client = client or engine.open_engine()
-    return all(engine.is_current(client, recipe_of(kind, kafka_version)) for kind in NEEDED)
+    with engine.using(client) as ours:
+        return all(engine.is_current(ours, recipe_of(kind, kafka_version)) for kind in NEEDED)
 
 
 def listed(client: docker.DockerClient | None = None) -> list[tuple[str, str, int]]:
     """Our images in the engine: name, id and size in bytes, by name. Raises EnvironmentFailure without an engine."""
-    client = client or engine.open_engine()
-    images = client.images.list(filters={"label": KIND_LABEL})
-    return sorted((tag, str(image.short_id), int(image.attrs["Size"])) for image in images for tag in image.tags)
+    with engine.using(client) as ours:
+        images = ours.images.list(filters={"label": KIND_LABEL})
+        return sorted((tag, str(image.short_id), int(image.attrs["Size"])) for image in images for tag in image.tags)
 
 
 def _build_one(client: docker.DockerClient, recipe: Recipe, kafka_version: str, report: Report) -> None:

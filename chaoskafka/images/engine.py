@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import docker
@@ -23,6 +25,19 @@ def open_engine() -> docker.DockerClient:
     except (DockerException, requests.exceptions.RequestException) as error:
         raise EnvironmentFailure(f"no Docker engine answers: {error}", mend="scripts/bootstrap") from error
     return engine
+
+
+@contextmanager
+def using(given: docker.DockerClient | None) -> Iterator[docker.DockerClient]:
+    """The given engine, or one of our own that is closed on leaving. Raises EnvironmentFailure for what it refuses."""
+    engine = given or open_engine()
+    try:
+        yield engine
+    except (DockerException, requests.exceptions.RequestException) as failed:
+        raise EnvironmentFailure(f"the Docker engine failed: {failed}") from failed
+    finally:
+        if given is None:
+            engine.close()
 
 
 def architecture(engine: docker.DockerClient) -> str:
