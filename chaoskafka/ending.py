@@ -72,8 +72,10 @@ class Ending:
     def _code_of(self, error: Exception) -> ExitCode:
         if not isinstance(error, ChaosKafkaError) or isinstance(error, HistoryError):
             return ExitCode.INTERNAL  # a history that cannot be read: the harness wrote it itself
-        if error.exit_code is ExitCode.UNKNOWN and Phase.PLAY not in self._phases.begun:
-            return ExitCode.ENVIRONMENT  # no question had been asked yet
+        failed = self._phases.failed or Phase.PLAN
+        asking = Phase.PLAY in self._phases.begun and failed < Phase.GATHER
+        if error.exit_code is ExitCode.UNKNOWN and not asking:
+            return ExitCode.ENVIRONMENT  # there was no question yet, or its answer does not depend on this any more
         return error.exit_code
 
     def _tell(self, error: Exception) -> None:

@@ -147,7 +147,7 @@ FAILURES: list[tuple[str, Exception, ExitCode, Phase]] = [
     ("stop_kafka", RuntimeError("bug"), ExitCode.INTERNAL, Phase.GATHER),
     ("gather_logs", OSError("read-only"), ExitCode.INTERNAL, Phase.GATHER),
     ("remove", EnvironmentFailure("in use"), ExitCode.ENVIRONMENT, Phase.REMOVE),
-    ("remove", WaitTimeout("in use"), ExitCode.UNKNOWN, Phase.REMOVE),
+    ("remove", WaitTimeout("in use"), ExitCode.ENVIRONMENT, Phase.REMOVE),
 ]
 
 
