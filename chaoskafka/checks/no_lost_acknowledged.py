@@ -33,13 +33,17 @@ class NoLostAcknowledged:
                 continue  # named by the doubts; loss elsewhere still fails
             acked = acknowledged(history, partition)
             absent = acked.join(messages(history, partition), on=IDENTITY, how="anti")
+            counted += acked.height
+            if acked.is_empty():
+                doubts.append(Doubt(Reason.NEVER_LOADED, str(partition), "nothing was acknowledged"))
+            if absent.is_empty():
+                continue
             # Only below the log start may a record have expired. An acknowledgement without an offset compares as
             # null: it may have lain there too, unless the log still begins where it began.
             expired = (pl.col("offset") < end.log_start).fill_null(value=end.log_start > 0)
             lost = label(absent.filter(~expired), promises(history.header, partition.topic), "keeps")
             found.append(_described(lost, end, history, partition))
-            doubts += _unanswered(partition, acked, absent.filter(expired))
-            counted += acked.height
+            doubts += _unanswered(partition, absent.filter(expired))
         return self._verdict(pl.concat(found) if found else None, counted, doubts)
 
     def _verdict(self, lost: pl.DataFrame | None, counted: int, doubts: list[Doubt]) -> Verdict:
@@ -76,9 +80,7 @@ def _described(lost: pl.DataFrame, end: AuditedEnd, history: History, partition:
     )
 
 
-def _unanswered(partition: TopicPartition, acked: pl.DataFrame, expired: pl.DataFrame) -> list[Doubt]:
-    if acked.is_empty():
-        return [Doubt(Reason.NEVER_LOADED, str(partition), "nothing was acknowledged")]
+def _unanswered(partition: TopicPartition, expired: pl.DataFrame) -> list[Doubt]:
     if expired.is_empty():
         return []
     return [

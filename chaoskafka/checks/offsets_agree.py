@@ -19,6 +19,7 @@ from chaoskafka.history.views import IDENTITY, acknowledged, loaded, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 _NAME = ("state", *IDENTITY, "sent_topic", "sent_partition")
+_BY = pl.Enum(["audit", "acknowledgement", "consumer"])  # sorted along with each name: a number travels lighter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +33,9 @@ class OffsetsAgree:
         for partition in loaded(history):
             named = _named(history, partition)
             disputed = _disputed(named, partition)
-            found.append(_labelled(disputed, history, partition))
-            counted += named.filter(~repeated(["offset"])).height
+            if not disputed.is_empty():
+                found.append(_labelled(disputed, history, partition))
+            counted += named["offset"].n_unique()
         disputes = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
         failing = judged(disputes, self.allow)
         if not failing.is_empty():
@@ -59,11 +61,11 @@ def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
         *IDENTITY,
         pl.lit(place, dtype=pl.Int32).alias("sent_topic"),
         pl.lit(partition.partition, dtype=pl.Int32).alias("sent_partition"),
-        pl.lit("acknowledgement").alias("by"),
+        pl.lit("acknowledgement", dtype=_BY).alias("by"),
     )
     whole = pl.col("state") != PayloadState.TORN
-    by_reader = history.reads(partition).filter(whole).select("offset", *_NAME, by=pl.lit("consumer"))
-    by_audit = history.records(partition).filter(whole).select("offset", *_NAME, by=pl.lit("audit"))
+    by_reader = history.reads(partition).filter(whole).select("offset", *_NAME, by=pl.lit("consumer", dtype=_BY))
+    by_audit = history.records(partition).filter(whole).select("offset", *_NAME, by=pl.lit("audit", dtype=_BY))
     # Records of others have no name of ours: they may carry nulls or zeros, by whoever decoded them.
     nameless = pl.col("state") != PayloadState.OURS
     plain = [pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in _NAME[1:]]
@@ -73,9 +75,11 @@ def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
 def _disputed(named: pl.DataFrame, partition: TopicPartition) -> pl.DataFrame:
     """One row per (offset, name) where an offset has several names, with all who gave that name."""
     differing = named.filter(repeated(["offset"]) & ~repeated(_NAME))
+    if differing.is_empty():
+        return differing
     disputed = named.join(differing, on="offset", how="semi")
     return disputed.group_by("offset", *_NAME).agg(
-        pl.lit(str(partition)).alias("partition"), pl.col("by").unique(maintain_order=True)
+        pl.lit(str(partition)).alias("partition"), pl.col("by").cast(pl.String).unique(maintain_order=True)
     )
 
 

@@ -15,7 +15,7 @@ from chaoskafka.history.doubt import message_doubts, tell
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import IDENTITY, INCARNATION, acknowledged, first_occurrences, loaded, messages
+from chaoskafka.history.views import IDENTITY, INCARNATION, acknowledged, loaded, messages, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 
@@ -30,9 +30,11 @@ class Ordered:
         counted, copies, late, found = 0, 0, 0, []
         for partition in loaded(history):
             stored = messages(history, partition)
-            first = first_occurrences(stored)
-            placed = acknowledged(history, partition).select(IDENTITY).join(first, on=IDENTITY, maintain_order="left")
-            found.append(label(_overtaken(placed, partition), promises(history.header, partition.topic), "in_order"))
+            first = stored.filter(~repeated(IDENTITY))
+            placed = first.join(acknowledged(history, partition), on=IDENTITY, how="semi", maintain_order="left")
+            overtaken = _overtaken(placed, partition)
+            if not overtaken.is_empty():
+                found.append(label(overtaken, promises(history.header, partition.topic), "in_order"))
             counted += placed.height
             copies += stored.height - first.height
             late += first.height - placed.height
@@ -52,12 +54,11 @@ class Ordered:
 
 
 def _overtaken(placed: pl.DataFrame, partition: TopicPartition) -> pl.DataFrame:
-    """The messages that lie below the highest offset of those sent before them."""
-    in_sent_order = placed.sort(IDENTITY)
+    """The messages that lie below the highest offset of those sent before them. `placed`: in the order of sending."""
     highest_before = pl.col("offset").cum_max().shift(1).over(INCARNATION)
     # The first message of an incarnation has nothing before it: null, which is no disorder.
     return (
-        in_sent_order.with_columns(highest_before=highest_before)
+        placed.with_columns(highest_before=highest_before)
         .filter(pl.col("offset") < pl.col("highest_before"))
         .select(
             pl.lit(str(partition)).alias("partition"),

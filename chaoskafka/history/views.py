@@ -105,8 +105,10 @@ def in_place(history: History, partition: TopicPartition) -> pl.Expr:
 
 @once
 def messages(history: History, partition: TopicPartition) -> pl.DataFrame:
-    """The audited records that are messages of this run in their right place."""
-    return history.records(partition).filter(in_place(history, partition))
+    """The audited records that are messages of this run in their right place, sorted by identity, copies by offset."""
+    found = history.records(partition).filter(in_place(history, partition))
+    # Two steps, as the first finds everything sorted already: half the time of sorting by all four columns.
+    return found.sort("offset").sort(*IDENTITY, maintain_order=True)
 
 
 def repeated(columns: Sequence[str]) -> pl.Expr:
@@ -115,11 +117,6 @@ def repeated(columns: Sequence[str]) -> pl.Expr:
     return pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift(1)) for name in columns) & (
         pl.int_range(pl.len()) > 0
     )
-
-
-def first_occurrences(found: pl.DataFrame) -> pl.DataFrame:
-    """One row per message, at the lowest of its offsets, sorted by identity."""
-    return found.select(*IDENTITY, "offset").sort(*IDENTITY, "offset").filter(~repeated(IDENTITY))
 
 
 def delivered_to(group: Group, reads: pl.DataFrame) -> pl.DataFrame:

@@ -113,16 +113,22 @@ def _leadership(scene: _Scene, partition: TopicPartition) -> tuple[Change, tuple
 def _producers(scene: _Scene, partition: TopicPartition, change: Change) -> tuple[list[ClientSight], list[Gap]]:
     """First acknowledgements and gaps of each producer that sent to this partition while the fault was in force; one
     without any success is the worst off, not left out."""
-    sends, successes = scene.history.sends(partition), of_producers(scene.history, partition)
-    after = _after(scene, partition, successes, change)
+    acked = of_producers(scene.history, partition)
+    sends = _by_producer(scene.history.sends(partition).select("producer", "invoked_ns"))
+    successes, reached = _by_producer(acked), _by_producer(_after(scene, partition, acked, change))
     first: list[ClientSight] = []
     gaps: list[Gap] = []
-    for producer in sends["producer"].unique().sort().to_list():
-        name, own = f"producer {producer}", pl.col("producer") == producer
-        first += _first(scene, name, after.filter(own))
-        if has_load(sends.filter(own)["invoked_ns"], scene.fault):
-            gaps.append(_gap(scene, name, successes.filter(own)))
+    for producer, own in sorted(sends.items()):
+        name = f"producer {producer}"
+        if producer in reached:
+            first += _first(scene, name, reached[producer])
+        if has_load(own["invoked_ns"], scene.fault):
+            gaps.append(_gap(scene, name, successes.get(producer, acked.clear())))
     return first, gaps
+
+
+def _by_producer(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    return {int(producer): own for (producer,), own in rows.partition_by("producer", as_dict=True).items()}
 
 
 def _after(scene: _Scene, partition: TopicPartition, successes: pl.DataFrame, change: Change) -> pl.DataFrame:

@@ -6,11 +6,13 @@ when each live broker's own answer first showed it. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from chaoskafka.history.events import FaultWindow
+from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.timing.spans import Span
@@ -28,13 +30,41 @@ class Change:
     new_epoch: int | None = None
 
 
-def answers(history: History, partition: TopicPartition) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One broker's answer to who leads a partition: it became true for this broker after lo_ns, not after hi_ns."""
+
+    broker: int
+    leader: int
+    epoch: int
+    in_sync: bool  # every replica is
+    lo_ns: int
+    hi_ns: int
+
+
+def answers(history: History, partition: TopicPartition) -> list[Said]:
     """All that any broker said about who leads this partition, in the order of its becoming known."""
-    return history.observations.filter(
-        (pl.col("kind") == "leadership")
-        & (pl.col("topic") == partition.topic)
-        & (pl.col("partition") == partition.partition)
-    ).sort("hi_ns", maintain_order=True)
+    return _answers(history).get(partition, [])
+
+
+@once
+def _answers(history: History) -> dict[TopicPartition, list[Said]]:
+    """Brokers' answers are written down when they change, so there are few: plain values serve better than tables."""
+    told = history.observations.filter(pl.col("kind") == "leadership").select(
+        "topic",
+        "partition",
+        "broker",
+        "leader",
+        "epoch",
+        (pl.col("isr").list.len() == pl.col("replicas").list.len()).alias("in_sync"),
+        "lo_ns",
+        "hi_ns",
+    )
+    found: dict[TopicPartition, list[Said]] = {}
+    # A line that lacks any of it is not an answer.
+    for row in told.drop_nulls().sort("hi_ns", maintain_order=True).to_dicts():
+        found.setdefault(TopicPartition(row.pop("topic"), row.pop("partition")), []).append(Said(**row))
+    return found
 
 
 def live_brokers(history: History, fault: FaultWindow) -> list[int]:
@@ -59,52 +89,57 @@ def watched_until_ns(history: History, broker: int) -> int | None:
     return last if isinstance(last, int) else None
 
 
-def change_over(said: pl.DataFrame, fault: FaultWindow, until_ns: int | None) -> Change:
+def change_over(said: Sequence[Said], fault: FaultWindow, until_ns: int | None) -> Change:
     """What became of leadership between the fault's deed and `until_ns` (the next fault's deed; None: the end).
 
     The newest metadata wins (KIP-320): the old leader is the one of the highest epoch known before the deed. The new
     one is the first other leader of a higher epoch; a moment without any leader is not a new leader.
     """
     assert fault.acted_ns is not None
-    named = said.filter(pl.col("leader") != NOBODY)
-    before = named.filter(pl.col("hi_ns") <= fault.acted_ns).sort("epoch", "hi_ns").tail(1).to_dicts()
+    before = [answer for answer in said if answer.hi_ns <= fault.acted_ns and answer.leader != NOBODY]
     if not before:
         return Change(old_leader=None, old_epoch=None)
-    old_leader, old_epoch = before[0]["leader"], before[0]["epoch"]
-    later = named.filter(
-        (pl.col("hi_ns") > fault.acted_ns) & (pl.col("epoch") > old_epoch) & (pl.col("leader") != old_leader)
-    )
-    if until_ns is not None:
-        later = later.filter(pl.col("hi_ns") <= until_ns)
-    after = later.sort("epoch", "hi_ns").head(1).to_dicts()
-    if not after:
-        return Change(old_leader=old_leader, old_epoch=old_epoch)
-    return Change(
-        old_leader=old_leader, old_epoch=old_epoch, new_leader=after[0]["leader"], new_epoch=after[0]["epoch"]
-    )
+    old = max(before, key=_by_epoch)
+    later = [
+        answer
+        for answer in _between(said, fault.acted_ns, until_ns)
+        if answer.epoch > old.epoch and answer.leader not in (NOBODY, old.leader)
+    ]
+    if not later:
+        return Change(old_leader=old.leader, old_epoch=old.epoch)
+    new = min(later, key=_by_epoch)
+    return Change(old_leader=old.leader, old_epoch=old.epoch, new_leader=new.leader, new_epoch=new.epoch)
 
 
-def sightings(said: pl.DataFrame, change: Change, brokers: list[int]) -> dict[int, Span]:
+def sightings(said: Sequence[Said], change: Change, brokers: Sequence[int]) -> dict[int, Span]:
     """When each of `brokers` first named the new leader or a later one; a broker that never did is left out."""
     if change.new_epoch is None:
         return {}
-    new = said.filter((pl.col("epoch") >= change.new_epoch) & pl.col("broker").is_in(brokers))
-    first = new.group_by("broker", maintain_order=True).first().sort("broker")
-    return {row["broker"]: Span(row["lo_ns"], row["hi_ns"]) for row in first.to_dicts()}
+    first: dict[int, Span] = {}
+    for answer in said:
+        if answer.epoch >= change.new_epoch and answer.broker in brokers:
+            first.setdefault(answer.broker, Span(answer.lo_ns, answer.hi_ns))
+    return dict(sorted(first.items()))
 
 
-def in_sync_again(said: pl.DataFrame, fault: FaultWindow, until_ns: int | None, brokers: list[int]) -> Span | None:
+def in_sync_again(
+    said: Sequence[Said], fault: FaultWindow, until_ns: int | None, brokers: Sequence[int]
+) -> Span | None:
     """When a live broker first named the full ISR again after it had named a smaller one; None: that was not seen."""
     assert fault.acted_ns is not None
-    during = said.filter((pl.col("hi_ns") > fault.acted_ns) & pl.col("broker").is_in(brokers))
-    if until_ns is not None:
-        during = during.filter(pl.col("hi_ns") <= until_ns)
-    full = (pl.col("isr").list.len() == pl.col("replicas").list.len()).alias("full")
-    shrunk_before = (~pl.col("full")).cum_sum().over("broker") > 0
-    again = during.with_columns(full).filter(shrunk_before & pl.col("full"))
-    first = again.group_by("broker", maintain_order=True).first()
-    if first.is_empty():
-        return None
-    # The first broker to know bounds the instant best: the change came before any of them told of it.
-    best = first.sort("hi_ns").row(0, named=True)
-    return Span(best["lo_ns"], best["hi_ns"])
+    saw_it_shrunk: set[int] = set()
+    for answer in _between(said, fault.acted_ns, until_ns):
+        if answer.broker in brokers and not answer.in_sync:
+            saw_it_shrunk.add(answer.broker)
+        elif answer.broker in saw_it_shrunk:
+            # The first broker to know bounds the instant best: the change came before any of them told of it.
+            return Span(answer.lo_ns, answer.hi_ns)
+    return None
+
+
+def _between(said: Sequence[Said], after_ns: int, until_ns: int | None) -> list[Said]:
+    return [answer for answer in said if answer.hi_ns > after_ns and (until_ns is None or answer.hi_ns <= until_ns)]
+
+
+def _by_epoch(answer: Said) -> tuple[int, int]:
+    return answer.epoch, answer.hi_ns

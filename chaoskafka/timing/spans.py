@@ -23,22 +23,29 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Stall:
+    """The machine stood still for `gap_ns`, somewhere between lo_ns and hi_ns."""
+
+    lo_ns: int
+    hi_ns: int
+    gap_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stalls:
     """The times at which the machine itself stood still, as the observer felt it."""
 
-    seen: pl.DataFrame  # lo_ns, hi_ns, gap_ns
+    seen: tuple[Stall, ...] = ()
 
     @classmethod
     def of(cls, history: History) -> Stalls:
-        seen = history.observations.filter((pl.col("kind") == "stall") & pl.col("gap_ns").is_not_null())
-        return cls(seen.select("lo_ns", "hi_ns", "gap_ns"))
+        seen = history.observations.filter(pl.col("kind") == "stall")
+        return cls(tuple(Stall(*row) for row in seen.select("lo_ns", "hi_ns", "gap_ns").drop_nulls().rows()))
 
     def within_ns(self, begin_ns: int, end_ns: int) -> int:
         """How much of a phase the machine may have stood still."""
-        if self.seen.is_empty():
-            return 0
-        inside = self.seen.filter((pl.col("hi_ns") > begin_ns) & (pl.col("lo_ns") < end_ns))
-        return min(int(inside["gap_ns"].sum()), max(0, end_ns - begin_ns))
+        inside_ns = sum(stall.gap_ns for stall in self.seen if stall.hi_ns > begin_ns and stall.lo_ns < end_ns)
+        return min(inside_ns, max(0, end_ns - begin_ns))
 
 
 def after(instant: Span, acted_ns: int, stalls: Stalls) -> Interval:

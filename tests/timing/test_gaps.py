@@ -4,12 +4,12 @@ import polars as pl
 import pytest
 
 from chaoskafka.timing.gaps import longest_gap, resolution_s
-from chaoskafka.timing.spans import Span, Stalls, after
+from chaoskafka.timing.spans import Span, Stall, Stalls, after
 from chaoskafka.timing.successes import SUCCESS
 from chaoskafka.timing.times import Interval
 from tests.timing.windows import S, window
 
-QUIET = Stalls(pl.DataFrame(schema={"lo_ns": pl.Int64, "hi_ns": pl.Int64, "gap_ns": pl.Int64}))
+QUIET = Stalls()
 
 
 def successes(*instants: tuple[float, float]) -> pl.DataFrame:
@@ -73,6 +73,6 @@ def test_the_resolution_of_one_success_is_all_the_time_since() -> None:
 
 
 def test_an_instant_is_counted_from_the_deed_and_never_negative() -> None:
-    stalls = Stalls(pl.DataFrame({"lo_ns": [12 * S], "hi_ns": [13 * S], "gap_ns": [S]}))
+    stalls = Stalls((Stall(12 * S, 13 * S, S),))
     assert after(Span(9 * S, 11 * S), 10 * S, stalls) == Interval(lo_s=0, hi_s=1)
     assert after(Span(14 * S, 15 * S), 10 * S, stalls) == Interval(lo_s=3, hi_s=5)

@@ -1,31 +1,24 @@
 from __future__ import annotations
 
-import polars as pl
-
-from chaoskafka.history.observations import OBSERVATION
-from chaoskafka.timing.leadership import Change, change_over, in_sync_again, sightings
+from chaoskafka.timing.leadership import Change, Said, change_over, in_sync_again, sightings
 from chaoskafka.timing.spans import Span
 from tests.timing.windows import S, window
 
 
-def said(*rows: tuple[float, int, int, int, int]) -> pl.DataFrame:
-    """(seconds, broker, leader, epoch, size of the ISR)"""
-    return pl.DataFrame(
-        [
-            {
-                "kind": "leadership",
-                "lo_ns": int(at_s * S) - S // 100,
-                "hi_ns": int(at_s * S),
-                "broker": broker,
-                "leader": leader,
-                "epoch": epoch,
-                "isr": [1, 2, 3][:isr],
-                "replicas": [1, 2, 3],
-            }
-            for at_s, broker, leader, epoch, isr in rows
-        ],
-        schema=OBSERVATION,
-    ).sort("hi_ns", maintain_order=True)
+def said(*rows: tuple[float, int, int, int, int]) -> list[Said]:
+    """(seconds, broker, leader, epoch, size of the ISR of three)"""
+    answers = [
+        Said(
+            broker=broker,
+            leader=leader,
+            epoch=epoch,
+            in_sync=isr == 3,
+            lo_ns=int(at_s * S) - S // 100,
+            hi_ns=int(at_s * S),
+        )
+        for at_s, broker, leader, epoch, isr in rows
+    ]
+    return sorted(answers, key=lambda answer: answer.hi_ns)
 
 
 BEFORE = ((1, 1, 1, 5, 3), (1, 2, 1, 5, 3), (1, 3, 1, 5, 3))
