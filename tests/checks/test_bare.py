@@ -41,7 +41,7 @@ def nothing_audited(copy: Copy) -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Copy:
-    return Copy(build(tmp_path / "run", Shape(partitions=2, before_s=2)))
+    return Copy.at(build(tmp_path / "run", Shape(partitions=2, before_s=2)))
 
 
 @pytest.mark.parametrize("strip", [without_topics, nothing_recorded])

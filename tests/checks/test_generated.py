@@ -86,6 +86,6 @@ PLANTED = {
 @given(shapes(), st.sampled_from(sorted(PLANTED, key=lambda alter: alter.__name__)))
 def test_a_planted_anomaly_is_found_by_the_right_check_alone(shape: Shape, plant: alterations.Alteration) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(build(Path(folder) / "run", shape))
+        copy = Copy.at(build(Path(folder) / "run", shape))
         plant(copy)
         assert failing(copy.history) == {PLANTED[plant]}

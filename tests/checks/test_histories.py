@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chaoskafka.history.read import History, open_history
+from chaoskafka.history.read import History
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.timing.failover import failover
 from chaoskafka.verdict import EVIDENCE_MAX, Answer, Verdict
@@ -23,17 +23,17 @@ WORDS = tuple(members(Kind.CHECK))
 
 
 @pytest.fixture(scope="module", params=BASES)
-def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Nobody alters this one."""
     if request.param == "recorded":
-        yield RECORDED
-    else:
-        yield build(tmp_path_factory.mktemp("base") / "run", Shape(partitions=2))
+        return Copy.at(RECORDED)
+    return Copy.at(build(tmp_path_factory.mktemp("base") / "run", Shape(partitions=2)))
 
 
 @pytest.fixture(scope="module")
-def limits(base: Path) -> dict[str, dict[str, float]]:
+def limits(base: Copy) -> dict[str, dict[str, float]]:
     """Per limit and check: seconds that the base keeps well, just breaks, or that lie inside its worst interval."""
-    times = failover(open_history(base))
+    times = failover(base.history)
     gaps = [gap.length for fault in times for partition in fault.partitions for gap in partition.unavailable]
     sights = [
         (max(s.seen.lo_s for s in partition.seen_by), max(s.seen.hi_s for s in partition.seen_by))
@@ -69,8 +69,8 @@ ALTERED = together(CASES)
 
 
 @pytest.mark.parametrize("cases", ALTERED.values(), ids=ALTERED)
-def test_cases(cases: list[Case], base: Path, limits: dict[str, dict[str, float]], tmp_path: Path) -> None:
-    copy = Copy.of(base, tmp_path / "run")
+def test_cases(cases: list[Case], base: Copy, limits: dict[str, dict[str, float]], tmp_path: Path) -> None:
+    copy = base.into(tmp_path / "run")
     for alter in cases[0].alter:
         alter(copy)
     history = copy.history

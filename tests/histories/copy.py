@@ -25,14 +25,30 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Copy:
-    """One altered run."""
+    """One altered run. `partition`: the one that alterations mean, chosen once, before any of them."""
 
     run_dir: Path
+    partition: TopicPartition
 
     @classmethod
-    def of(cls, base: Path, into: Path) -> Copy:
-        shutil.copytree(base, into)
-        return cls(into)
+    def at(cls, run_dir: Path) -> Copy:
+        """A run that nobody else needs as it is now.
+
+        Its partition is one whose leader the first fault hit; where none was, the first that was loaded.
+        """
+        history = History(run_dir)
+        hit = [
+            TopicPartition(times.topic, times.partition)
+            for fault in failover(history)
+            for times in fault.partitions
+            if times.old_leader in fault.targets
+        ]
+        return cls(run_dir, (hit or loaded(history))[0])
+
+    def into(self, run_dir: Path) -> Copy:
+        """The same once more; the directory must not exist."""
+        shutil.copytree(self.run_dir, run_dir)
+        return Copy(run_dir, self.partition)
 
     @property
     def history(self) -> History:
@@ -40,18 +56,6 @@ class Copy:
         return History(self.run_dir)
 
     # Where a case takes its rows from: chosen by what they are, so that any base will do.
-
-    @property
-    def partition(self) -> TopicPartition:
-        """A partition whose leader the first fault hit; where none was, the first that was loaded."""
-        history = self.history
-        hit = [
-            TopicPartition(times.topic, times.partition)
-            for fault in failover(history)
-            for times in fault.partitions
-            if times.old_leader in fault.targets
-        ]
-        return (hit or loaded(history))[0]
 
     @property
     def other_partition(self) -> TopicPartition:

@@ -19,7 +19,7 @@ SHAPE = Shape(partitions=2)
 
 @pytest.fixture
 def run(tmp_path: Path) -> Copy:
-    return Copy(build(tmp_path / "run", SHAPE))
+    return Copy.at(build(tmp_path / "run", SHAPE))
 
 
 def the_fault(run: Copy) -> FaultTimes:
