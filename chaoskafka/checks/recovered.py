@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from chaoskafka.clock import NS_PER_S
+from chaoskafka.history.doubt import Doubt, Reason, tell
 from chaoskafka.history.read import History
 from chaoskafka.history.views import recovery
+from chaoskafka.timing.spans import Stalls
 from chaoskafka.verdict import Evidence, Verdict
 
 
@@ -21,20 +24,27 @@ class Recovered:
         event = recovery(history)
         if event is None:
             return Verdict.unknown("the run never got as far as waiting for recovery")
-        within_s, limit_s = event.fields.get("within_s"), event.fields.get("limit_s")
-        if event.fields.get("whole") is not True and within_s is None:
-            missing = [str(thing) for thing in event.fields.get("missing") or ["what was missing is not recorded"]]
-            evidence: list[Evidence] = [{"missing": thing, "limit_s": limit_s} for thing in missing]
-            text = f"not whole {_seconds(limit_s)} after the heal: {missing[0]}"
-            return Verdict.failed(text, counted=1, found=len(missing), evidence=evidence)
-        if within_s is None or limit_s is None:
+        within_s, limit_s, waited_s = (event.fields.get(key) for key in ("within_s", "limit_s", "waited_s"))
+        if limit_s is None or (within_s is None and event.fields.get("whole") is True):
             return Verdict.unknown("whole again, but how long it took or was allowed is not recorded", counted=1)
-        if within_s > limit_s or event.fields.get("whole") is not True:
-            late: Evidence = {"within_s": within_s, "limit_s": limit_s}
+        took_s = within_s if within_s is not None else waited_s if waited_s is not None else limit_s
+        if within_s is not None and within_s <= limit_s and event.fields.get("whole") is True:
+            return Verdict.passed(f"whole again {_seconds(within_s)} after the heal, of {_seconds(limit_s)}", counted=1)
+        missing = [str(thing) for thing in event.fields.get("missing") or ["what was missing is not recorded"]]
+        if within_s is not None:
             text = f"whole again only after {_seconds(within_s)}, allowed were {_seconds(limit_s)}"
-            return Verdict.failed(text, counted=1, found=1, evidence=[late])
-        return Verdict.passed(f"whole again {_seconds(within_s)} after the heal, of {_seconds(limit_s)}", counted=1)
+        else:
+            text = f"not whole {_seconds(took_s)} after the heal, allowed were {_seconds(limit_s)}: {missing[0]}"
+        stalled_s = Stalls.of(history).within_ns(event.at_ns - int(took_s * NS_PER_S), event.at_ns) / NS_PER_S
+        # A stall of the machine only makes things later: without those that were seen it may have been in time.
+        if stalled_s > 0 and took_s - stalled_s <= limit_s:
+            doubt = Doubt(
+                Reason.IMPRECISE, "the cluster", f"{text}; the machine stood still for {_seconds(stalled_s)} of it"
+            )
+            return Verdict.unknown(tell([doubt]), counted=1, evidence=[doubt.evidence])
+        evidence: list[Evidence] = [{"missing": thing, "took_s": took_s, "limit_s": limit_s} for thing in missing]
+        return Verdict.failed(text, counted=1, found=len(missing), evidence=evidence)
 
 
-def _seconds(value: float | None) -> str:
-    return "an unknown time" if value is None else f"{value:.1f} s"
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s"

@@ -266,6 +266,7 @@ FAULTS = (
     of("took_effect", UNKNOWN, a.without_a_plan),
     of("recovered", FAIL, a.stay_broken),
     of("recovered", FAIL, a.recover_late),
+    of("recovered", UNKNOWN, a.recover_late_on_a_starved_machine, reason=Reason.IMPRECISE),
     of("recovered", UNKNOWN, a.never_wait_for_recovery),
     of("recovered", UNKNOWN, a.recover_untimed),
 )

@@ -5,6 +5,9 @@ In: a Copy. Out: nothing; the copy is changed.
 
 from __future__ import annotations
 
+import json
+
+from chaoskafka.clock import NS_PER_S
 from tests.histories.alterations.gaps import never_play
 from tests.histories.copy import Copy
 
@@ -28,11 +31,20 @@ def _last_instant_ns(copy: Copy) -> int:
 
 
 def stay_broken(copy: Copy) -> None:
-    copy.event("recovered", whole=False, within_s=None, missing=["broker 1 is fenced"])
+    copy.event("recovered", whole=False, within_s=None, waited_s=300.0, missing=["broker 1 is fenced"])
 
 
 def recover_late(copy: Copy) -> None:
-    copy.event("recovered", whole=False, within_s=31.5, limit_s=30.0)
+    copy.event("recovered", whole=False, within_s=300.0, waited_s=300.0, limit_s=30.0)
+
+
+def recover_late_on_a_starved_machine(copy: Copy) -> None:
+    """Late by less than the machine stood still."""
+    recovered = next(event for event in copy.history.events if event.event == "recovered")
+    copy.event("recovered", whole=False, within_s=31.5, waited_s=31.5, limit_s=30.0)
+    stall = {"kind": "stall", "lo_ns": recovered.at_ns - 5 * NS_PER_S, "hi_ns": recovered.at_ns, "gap_ns": 2 * NS_PER_S}
+    with (copy.run_dir / "observations.jsonl").open("a") as file:
+        file.write(json.dumps(stall) + "\n")
 
 
 def recover_untimed(copy: Copy) -> None:
