@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from chaoskafka.clock import Clock, MonotonicClock, utc_now
+from chaoskafka.errors import HistoryError
 
 
 class EventLog:
@@ -80,14 +81,22 @@ class FaultWindow:
 
 
 def read_events(path: Path) -> list[Event]:
-    """The events of one run, in the order of writing. A last line cut off by a crash is left out."""
+    """The events of one run, in the order of writing. A last line cut off by a crash is left out.
+
+    Raises HistoryError when the file is missing, or holds a line that is no event.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as missing:
+        raise HistoryError(f"{path}: {missing.strerror}") from missing
     events = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for number, line in enumerate(lines, start=1):
         try:
             fields = json.loads(line)
-        except ValueError:
-            continue
-        events.append(Event(fields.pop("at_ns"), fields.pop("event"), fields))
+            events.append(Event(fields.pop("at_ns"), fields.pop("event"), fields))
+        except (ValueError, KeyError, TypeError, AttributeError) as broken:
+            if number < len(lines):
+                raise HistoryError(f"{path}:{number}: not an event: {line[:80]!r}") from broken
     return events
 
 
