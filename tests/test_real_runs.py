@@ -1,17 +1,15 @@
 """Continuous integration cannot be green because tests on real clusters did not run."""
 
 import os
-import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-NOWHERE = "unix:///nonexistent/engine.sock"
+NOWHERE = "tcp://127.0.0.1:1"
 TESTS = """
 import pytest
 
@@ -42,7 +40,7 @@ class Answer(BaseHTTPRequestHandler):
 def answering() -> Iterator[str]:
     """Where something answers like an engine."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
             yield f"tcp://127.0.0.1:{server.server_port}"
@@ -51,48 +49,54 @@ def answering() -> Iterator[str]:
             thread.join()
 
 
-def play(directory: Path, body: str, **environment: str) -> tuple[int, str]:
-    shutil.copyfile(Path(__file__).parent / "conftest.py", directory / "conftest.py")
-    (directory / "test_some.py").write_text(TESTS.format(body=body))
-    (directory / "pytest.ini").write_text("[pytest]\nmarkers = docker: real\n")
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("CHAOSKAFKA_", "PYTEST"))}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(directory)],
-        env={**inherited, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    return done.returncode, done.stdout
+class Play(Protocol):
+    def __call__(self, body: str, **environment: str) -> tuple[int, str]: ...
 
 
-def test_without_an_engine_docker_tests_are_skipped_with_the_reason(tmp_path: Path) -> None:
-    code, output = play(tmp_path, "pass", DOCKER_HOST=NOWHERE)
+@pytest.fixture
+def play(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """A session of its own with our conftest; in this process, as a new one takes a second to start."""
+
+    def playing(body: str, **environment: str) -> tuple[int, str]:
+        pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
+        pytester.makepyfile(test_some=TESTS.format(body=body))
+        pytester.makeini("[pytest]\nmarkers = docker: real\n")
+        for name in [name for name in os.environ if name.startswith(("CHAOSKAFKA_", "PYTEST"))]:
+            monkeypatch.delenv(name)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        done = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        return int(done.ret), done.stdout.str()
+
+    return playing
+
+
+def test_without_an_engine_docker_tests_are_skipped_with_the_reason(play: Play) -> None:
+    code, output = play("pass", DOCKER_HOST=NOWHERE)
     assert code == 0
     assert "1 passed, 1 skipped" in output
 
 
-def test_a_required_engine_that_is_missing_is_a_failure(tmp_path: Path) -> None:
-    code, output = play(tmp_path, "pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="docker")
+def test_a_required_engine_that_is_missing_is_a_failure(play: Play) -> None:
+    code, output = play("pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="docker")
     assert code == 1
     assert "no Docker engine answers" in output
     assert "real cluster tests: 0 passed" in output
 
 
-def test_a_required_test_that_skips_itself_is_a_failure(tmp_path: Path, answering: str) -> None:
-    code, output = play(tmp_path, "pytest.skip('not today')", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
+def test_a_required_test_that_skips_itself_is_a_failure(play: Play, answering: str) -> None:
+    code, output = play("pytest.skip('not today')", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
     assert code == 1
     assert "not today" in output
 
 
-def test_too_few_real_runs_are_a_failure_although_every_test_passed(tmp_path: Path, answering: str) -> None:
-    code, output = play(tmp_path, "pass", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
+def test_too_few_real_runs_are_a_failure_although_every_test_passed(play: Play, answering: str) -> None:
+    code, output = play("pass", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
     assert "2 passed" in output
     assert code == 1
     assert "too few" in output
 
 
-def test_an_unknown_requirement_is_refused(tmp_path: Path) -> None:
-    code, _ = play(tmp_path, "pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="podman")
+def test_an_unknown_requirement_is_refused(play: Play) -> None:
+    code, _ = play("pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="podman")
     assert code != 0

@@ -26,7 +26,7 @@ from kio.static.primitive import Records, i32, i32Timedelta, i64
 from scripted_broker import api_versions, body, scripted_broker
 
 from chaoskafka.audit.whole import audit
-from chaoskafka.clock import MonotonicClock
+from chaoskafka.clock import ManualClock
 from chaoskafka.cluster.views import Views, kafka_uuid
 from chaoskafka.history.header import TopicFacts
 from chaoskafka.history.identity import Identity, encode, run_number
@@ -131,7 +131,7 @@ def brokers(log: Log) -> Iterator[Views]:
 
 def run_audit(log: Log, where: Path, *, within_s: float = 30, facts: TopicFacts = FACTS) -> AuditedEnd:
     with brokers(log) as views:
-        (end,) = audit(where, views, [facts], run=RUN, within_s=within_s, clock=MonotonicClock())
+        (end,) = audit(where, views, [facts], run=RUN, within_s=within_s, clock=ManualClock())
     assert json.loads((where / "audit/ends.json").read_text())[0]["reason"] == end.reason
     return end
 
@@ -222,6 +222,6 @@ def test_passing_errors_are_waited_out(tmp_path: Path) -> None:
 def test_nobody_answers(tmp_path: Path) -> None:
     with scripted_broker(Log().answer) as address:
         views = Views({1: address})
-    (end,) = audit(tmp_path, views, [FACTS], run=RUN, within_s=0.5, clock=MonotonicClock())
+    (end,) = audit(tmp_path, views, [FACTS], run=RUN, within_s=0.5, clock=ManualClock())
     assert not end.whole
     assert "no broker knows it; broker 1" in end.reason

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
+import shutil
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -14,24 +13,18 @@ import pytest
 from chaoskafka.history.header import RunHeader
 from chaoskafka.phases import Phase
 from chaoskafka.scenario.model import DEFAULT_EXPECT
-
-BUILDER = Path(__file__).parent.parent / "histories" / "builder.py"
-
-
-def _built(into: Path) -> Path:
-    spec = spec_from_file_location("histories_builder", BUILDER)
-    assert spec is not None
-    assert spec.loader is not None
-    builder = module_from_spec(spec)
-    sys.modules.setdefault(spec.name, builder)
-    spec.loader.exec_module(builder)
-    run_dir: Path = builder.build(into)
-    return run_dir
+from tests.histories.builder import build
 
 
 @pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
-    found = _built(tmp_path / "run")
+def run_dir(whole_run: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole_run, tmp_path / "run"))
+
+
+@pytest.fixture(scope="package")
+def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once; nobody alters this one."""
+    found = build(tmp_path_factory.mktemp("whole") / "run")
     header = RunHeader.load(found)
     expect = [{word: {}} for word in (*DEFAULT_EXPECT, "no_duplicates", "ordered")]
     expect += [{"new_leader": {"within_s": 5.0}}, {"unavailable": {"at_most_s": 5.0}}]

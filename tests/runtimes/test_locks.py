@@ -24,7 +24,8 @@ def test_a_run_lives_while_its_lock_is_held() -> None:
     assert not path.exists()
 
 
-def test_a_living_run_keeps_its_id() -> None:
+def test_a_living_run_keeps_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_TAKE_WITHIN_S", 0.1)
     with locks.run_lock("r1"), pytest.raises(UsageError, match="alive already"), locks.run_lock("r1"):
         pass
 

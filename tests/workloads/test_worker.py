@@ -173,7 +173,7 @@ def test_without_a_cluster_the_schedule_goes_on_and_nothing_is_claimed(tmp_path:
 
 def test_messages_that_the_client_gives_up_are_indeterminate_with_their_code(tmp_path: Path, start: Start) -> None:
     settings = {"bootstrap.servers": "127.0.0.1:1", "acks": "all", "message.timeout.ms": "200"}
-    worker = start(produce_arguments(settings=settings))
+    worker = start(produce_arguments(settings=settings, drain_s=0.1))
     worker.wait_for("a message that timed out", lambda line: line["indeterminate"] > 0)
     worker.end()
     seal(tmp_path)
