@@ -68,9 +68,15 @@ def together(cases: tuple[Case, ...]) -> dict[str, list[Case]]:
 ALTERED = together(CASES)
 
 
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where each case makes its altered run out of what the one before left: one by one is twenty files to write."""
+    return tmp_path_factory.mktemp("bench") / "run"
+
+
 @pytest.mark.parametrize("cases", ALTERED.values(), ids=ALTERED)
-def test_cases(cases: list[Case], base: Copy, limits: dict[str, dict[str, float]], tmp_path: Path) -> None:
-    copy = base.into(tmp_path / "run")
+def test_cases(cases: list[Case], base: Copy, limits: dict[str, dict[str, float]], bench: Path) -> None:
+    copy = base.into(bench)
     for alter in cases[0].alter:
         alter(copy)
     history = copy.history

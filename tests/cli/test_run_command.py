@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import subprocess
 import sys
-from dataclasses import replace
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from chaoskafka.cli import main
 from chaoskafka.commands import RunRequest
 from chaoskafka.commands.run import _runs, replay_command
 from chaoskafka.errors import ExitCode
@@ -23,28 +25,44 @@ plan: [{after_s: 5, kill: {target: any, for_s: 15}}]
 """
 
 
+@dataclass(frozen=True)
+class Ended:
+    returncode: object
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """Two runs on a machine whose engine does not answer."""
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Path]:
+    """Two runs on a machine whose engine does not answer; in this process, as importing everything takes seconds."""
     where = tmp_path_factory.mktemp("no-engine")
     (where / "case.yaml").write_text(GOOD)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CHAOSKAFKA_", "DOCKER_"))}
-    environment["DOCKER_HOST"] = f"unix://{where}/nobody.sock"
-    words = ["run", "case.yaml", "--seed", "41", "--repeat", "2", "--junit", "junit.xml", "--json", "results.jsonl"]
-    done = subprocess.run(
-        [sys.executable, "-c", "from chaoskafka.cli import main; main()", *words],
-        env=environment,
-        cwd=where,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    return done, where
+    words = [
+        "chaoskafka",
+        "run",
+        "case.yaml",
+        "--seed",
+        "41",
+        "--repeat",
+        "2",
+        "--junit",
+        "junit.xml",
+        "--json",
+        "results.jsonl",
+    ]
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err), chdir(where):
+        for name in [name for name in os.environ if name.startswith(("CHAOSKAFKA_", "DOCKER_"))]:
+            patch.delenv(name)
+        patch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+        patch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            main()
+    return Ended(end.value.code, out.getvalue(), err.getvalue()), where
 
 
 def test_the_exit_code_says_that_the_environment_lacks_something(
-    ended: tuple[subprocess.CompletedProcess[str], Path],
+    ended: tuple[Ended, Path],
 ) -> None:
     done, _ = ended
     assert done.returncode == ExitCode.ENVIRONMENT
@@ -52,7 +70,7 @@ def test_the_exit_code_says_that_the_environment_lacks_something(
 
 
 def test_each_repetition_has_a_seed_of_its_own_and_a_line_in_the_summary(
-    ended: tuple[subprocess.CompletedProcess[str], Path],
+    ended: tuple[Ended, Path],
 ) -> None:
     done, _ = ended
     assert "0 of 2 runs passed" in done.stdout
@@ -60,14 +78,14 @@ def test_each_repetition_has_a_seed_of_its_own_and_a_line_in_the_summary(
     assert "environment  case  seed 42" in done.stdout
 
 
-def test_progress_is_plain_lines_on_stderr(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+def test_progress_is_plain_lines_on_stderr(ended: tuple[Ended, Path]) -> None:
     done, _ = ended
     assert "phase 1: load and plan" in done.stderr
     assert "replay: chaoskafka run case.yaml --seed 41" in done.stderr
     assert "\x1b" not in done.stderr
 
 
-def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[Ended, Path]) -> None:
     _, where = ended
     told = (where / "junit.xml").read_text()
     assert 'tests="2" failures="0" errors="2"' in told
@@ -75,7 +93,7 @@ def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[subprocess.Compl
     assert (where / "results.jsonl").read_text() == ""
 
 
-def test_the_run_directory_says_what_was_asked(ended: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+def test_the_run_directory_says_what_was_asked(ended: tuple[Ended, Path]) -> None:
     _, where = ended
     header = json.loads((where / "runs" / "case" / "latest" / "run.json").read_text())
     assert header["seed"] == 42

@@ -6,6 +6,7 @@ In: any complete run directory, recorded or built. Out: the same with the rows c
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,26 @@ from chaoskafka.history.views import in_batches, loaded, messages, workers_of
 from chaoskafka.timing.failover import failover
 
 Row = dict[str, Any]
+
+
+def mirror(source: Path, target: Path) -> None:
+    """Make a directory what another one is. A file that was copied bears the time of its original, to the nanosecond:
+    whatever differs in time or size was altered."""
+    target.mkdir(parents=True, exist_ok=True)
+    wanted = {entry.name: entry for entry in os.scandir(source)}
+    for entry in os.scandir(target):
+        if entry.name not in wanted or entry.is_dir() != wanted[entry.name].is_dir():
+            shutil.rmtree(entry.path) if entry.is_dir() else Path(entry.path).unlink()
+    for name, entry in wanted.items():
+        copied = target / name
+        if entry.is_dir():
+            mirror(Path(entry.path), copied)
+        elif not copied.exists() or _stamp(copied.stat()) != _stamp(entry.stat()):
+            shutil.copy2(entry.path, copied)
+
+
+def _stamp(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_mtime_ns, stat.st_size
 
 
 @dataclass(frozen=True)
@@ -46,8 +67,8 @@ class Copy:
         return cls(run_dir, (hit or loaded(history))[0])
 
     def into(self, run_dir: Path) -> Copy:
-        """The same once more; the directory must not exist."""
-        shutil.copytree(self.run_dir, run_dir)
+        """The same once more: in a new directory, or in that of an earlier copy, however that was altered."""
+        mirror(self.run_dir, run_dir)
         return Copy(run_dir, self.partition)
 
     @property

@@ -17,9 +17,15 @@ from tests.histories.shape import VICTIM, Shape
 SHAPE = Shape(partitions=2)
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """Nobody alters this one."""
+    return Copy.at(build(tmp_path_factory.mktemp("built") / "run", SHAPE))
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Copy:
-    return Copy.at(build(tmp_path / "run", SHAPE))
+def run(built: Copy, tmp_path: Path) -> Copy:
+    return built.into(tmp_path / "run")
 
 
 def the_fault(run: Copy) -> FaultTimes:

@@ -159,7 +159,7 @@ def test_killed_in_the_middle_the_tape_is_readable_and_pending_is_indeterminate(
 
 
 def test_without_a_cluster_the_schedule_goes_on_and_nothing_is_claimed(tmp_path: Path, start: Start) -> None:
-    worker = start(produce_arguments("127.0.0.1:1", drain_s=0.3))
+    worker = start(produce_arguments("127.0.0.1:1", drain_s=0.3, rate_per_s=2000.0))
     worker.wait_for("messages", lambda line: line["offered"] > 400)
     assert worker.end() == 0
     (report,) = seal(tmp_path)
