@@ -26,7 +26,8 @@ lint: bootstrap ## style, types, import directions
 unit: bootstrap ## the tests that need no Docker
 	$(BIN)/python -m pytest -m "not docker"
 
-nightly: bootstrap ## every scenario, one after the other
+nightly: bootstrap ## properties with twenty times as many examples; every scenario, one after the other
+	$(BIN)/python -m pytest -m "not docker" --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml
 
 lock: ## resolve the Python dependencies anew

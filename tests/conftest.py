@@ -14,6 +14,9 @@ import pytest
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import open_engine
+from tests import properties
+
+properties.register()
 
 REAL_RUNS_FLOOR = 50  # raise it as tests on real clusters are added; lower it only with a reason in the commit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from chaoskafka.history.read import History
@@ -15,10 +15,11 @@ from tests.histories import alterations
 from tests.histories.builder import build
 from tests.histories.copy import Copy
 from tests.histories.shape import Shape
+from tests.properties import examples
 
 LIMITS = {"unavailable": {"at_most_s": 30.0}, "new_leader": {"within_s": 30.0}}
 # Writing and judging a history takes a second on a busy machine; a few shapes per run, others on the next.
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(8, suppress_health_check=[HealthCheck.too_slow])
 
 sequences = st.sets(st.integers(1, 30), max_size=3)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tape_headers import tape_header
 
@@ -20,6 +20,7 @@ from chaoskafka.errors import EnvironmentFailure, HarnessError, HistoryError
 from chaoskafka.history.tape import FIELDS, KIND_AT, RECORD_BYTES, Kind, Outcome, TapeHeader
 from chaoskafka.history.tape_reader import Tape, read_tape
 from chaoskafka.history.tape_writer import TapeWriter, segment_path
+from tests.properties import examples
 
 I64 = st.integers(-(2**63), 2**63 - 1)
 I32 = st.integers(-(2**31), 2**31 - 1)
@@ -85,7 +86,7 @@ def rows_of(tape: Tape) -> list[dict[str, int]]:
 
 
 @given(steps=steps, per_segment=st.integers(1, 7), spare=st.integers(0, RECORD_BYTES - 1), close=st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_is_written_is_read(steps: list[object], per_segment: int, spare: int, close: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         directory, model = Path(name), Model()
@@ -106,7 +107,7 @@ def test_what_is_written_is_read(steps: list[object], per_segment: int, spare: i
 
 
 @given(steps=steps, killed_at=st.integers(0, 80))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_killed_between_any_two_steps_the_tape_tells_what_was_done(steps: list[object], killed_at: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         directory, model, done = Path(name) / "live", Model(), 0
@@ -128,7 +129,7 @@ def test_killed_between_any_two_steps_the_tape_tells_what_was_done(steps: list[o
 
 
 @given(field_bytes=st.binary(min_size=RECORD_BYTES - 1, max_size=RECORD_BYTES - 1))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_record_that_was_being_begun_is_not_there_yet(field_bytes: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
@@ -143,7 +144,7 @@ def test_a_record_that_was_being_begun_is_not_there_yet(field_bytes: bytes) -> N
 
 
 @given(cut=st.integers(0, 4 * RECORD_BYTES - 1))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_segment_cut_short_by_a_copy_is_a_flaw_and_its_whole_records_are_read(cut: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)

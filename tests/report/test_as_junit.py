@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from chaoskafka.report.as_junit import Unjudged, as_junit
 from chaoskafka.report.result import Result
+from tests.properties import examples
 
 RUN = Path("runs/x")
 
@@ -42,7 +43,7 @@ def test_several_runs_are_several_suites_and_a_run_without_a_result_is_an_error(
     assert error.get("message") == "no engine"
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=100))
 def test_any_text_is_well_formed_xml(result: Result, text: str) -> None:
     check = replace(result.checks[0], word=text, summary=text, evidence=({text: text},))
