@@ -36,8 +36,8 @@ from tests.memory_cluster import Memory, MemoryCluster, Trouble
 
 ONE_FAULT = """\
 topics: {orders: {partitions: 2}}
-workloads: [{produce: {topic: orders, processes: 2}}, {consume: {topic: orders}}]
-plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.05}}]
+workloads: [{produce: {topic: orders, processes: 2, rate_per_s: 2000}}, {consume: {topic: orders}}]
+plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.01}}]
 expect: [recovered]
 """
 
@@ -46,7 +46,7 @@ expect: [recovered]
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory answers at once; what it never says need not be awaited for a minute."""
     monkeypatch.setattr(run, "TAIL_S", 0.0)
-    monkeypatch.setattr(traffic, "STEADY_S", 0.1)
+    monkeypatch.setattr(traffic, "STEADY_S", 0.02)
     monkeypatch.setattr(run, "FORM_S", 0.5)
     monkeypatch.setattr(run, "GATE_S", 0.5)
     monkeypatch.setattr(ready, "EVERY_S", 0.01)
@@ -294,7 +294,7 @@ def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path) -> None:
     def fall_silent(cluster: MemoryCluster) -> None:
         cluster.clients["produce-1"].silent = True
 
-    twice = ONE_FAULT.replace("plan: [", "plan: [{after_s: 0, kill: {target: any, for_s: 0.05}}, ")
+    twice = ONE_FAULT.replace("plan: [", "plan: [{after_s: 0, kill: {target: any, for_s: 0.01}}, ")
     memory = Memory(trouble={"kill": fall_silent})
     outcome = play(memory, tmp_path, text=twice)
     assert outcome.exit_code is ExitCode.UNKNOWN
