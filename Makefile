@@ -24,10 +24,10 @@ lint: bootstrap ## style, types, import directions
 	$(BIN)/lint-imports
 
 unit: bootstrap ## the tests that need no Docker
-	$(BIN)/python -m pytest -m "not docker"
+	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal
 
 nightly: bootstrap ## properties with twenty times as many examples; every scenario, one after the other
-	$(BIN)/python -m pytest -m "not docker" --hypothesis-profile=nightly
+	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml
 
 lock: ## resolve the Python dependencies anew

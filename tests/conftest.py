@@ -82,4 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     required = os.environ.get("CHAOSKAFKA_REQUIRE", "")
     if required not in ("", "docker"):
         raise pytest.UsageError(f"CHAOSKAFKA_REQUIRE={required}: only docker can be required")
+    if config.getoption("numprocesses", None) and config.option.markexpr != "not docker":
+        # They share one engine and its machine, and RealRuns counts in one process.
+        raise pytest.UsageError("tests on real clusters run one after the other: -n needs -m 'not docker'")
     config.pluginmanager.register(RealRuns(required=bool(required)), "real-runs")

@@ -50,14 +50,14 @@ def answering() -> Iterator[str]:
 
 
 class Play(Protocol):
-    def __call__(self, body: str, **environment: str) -> tuple[int, str]: ...
+    def __call__(self, body: str, *flags: str, **environment: str) -> tuple[int, str]: ...
 
 
 @pytest.fixture
 def play(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Play:
     """A session of its own with our conftest; in this process, as a new one takes a second to start."""
 
-    def playing(body: str, **environment: str) -> tuple[int, str]:
+    def playing(body: str, *flags: str, **environment: str) -> tuple[int, str]:
         pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
         pytester.makepyfile(test_some=TESTS.format(body=body))
         pytester.makeini("[pytest]\nmarkers = docker: real\n")
@@ -65,7 +65,7 @@ def play(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Play:
             monkeypatch.delenv(name)
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
-        done = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest")
+        done = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *flags)
         return int(done.ret), done.stdout.str()
 
     return playing
@@ -100,3 +100,9 @@ def test_too_few_real_runs_are_a_failure_although_every_test_passed(play: Play, 
 def test_an_unknown_requirement_is_refused(play: Play) -> None:
     code, _ = play("pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="podman")
     assert code != 0
+
+
+@pytest.mark.parametrize("flags", [("-n", "2"), ("-n", "2", "-m", "docker"), ("-n", "2", "-m", "not slow")])
+def test_real_runs_are_never_played_side_by_side(flags: tuple[str, ...], play: Play) -> None:
+    code, _ = play("pass", *flags, DOCKER_HOST=NOWHERE)
+    assert code == pytest.ExitCode.USAGE_ERROR

@@ -49,6 +49,8 @@ def changed(**fields: object) -> str:
         ("unknown", False, "started elsewhere"),
         ("unknown", True, None),
     ],
+    # The same on every machine and in every process, unlike the labels themselves.
+    ids=["living", "pid reused", "earlier boot", "elsewhere", "elsewhere, all", "unknown", "unknown, all"],
 )
 def test_who_lives(
     owner: str, all_runs: bool, why: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
