@@ -27,7 +27,7 @@ unit: bootstrap ## the tests that need no Docker
 	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal
 
 nightly: bootstrap ## properties with twenty times as many examples; every scenario, one after the other
-	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
+	POLARS_MAX_THREADS=$$(nproc) $(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml
 
 lock: ## resolve the Python dependencies anew

@@ -43,7 +43,7 @@ def session(log: EventLog, where: Path, trouble: Mapping[str, Trouble] | None = 
 
 
 def step(target: str = "leader of orders/1") -> PlannedStep:
-    fault = Kill(target=Target.parse(target), for_s=1, settle_s=0.2, heal_s=0.2)
+    fault = Kill(target=Target.parse(target), for_s=1, settle_s=0.05, heal_s=0.05)
     return PlannedStep(index=0, after_s=0, word="kill", fault=fault, seed=7)
 
 

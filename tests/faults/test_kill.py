@@ -42,7 +42,7 @@ class Stand:
 
     def kill(self, target: str):  # type: ignore[no-untyped-def]
         stage = TargetStage(self.cluster, MemoryViews(self.cluster), random.Random(1))  # type: ignore[arg-type]
-        return Kill(target=Target.parse(target), settle_s=0.2, heal_s=0.2).inject(stage)
+        return Kill(target=Target.parse(target), settle_s=0.05, heal_s=0.05).inject(stage)
 
     @property
     def running(self) -> list[int]:

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 from cases import consume_arguments, produce_arguments
+from confluent_kafka import Producer
 
 from chaoskafka.clock import wait_until
 from chaoskafka.history.identity import PayloadState
@@ -99,7 +100,13 @@ def sends(run_dir: Path, topic: dict[str, Any]) -> pl.DataFrame:
     return pl.concat([history.sends(TopicPartition(topic["topic"], p)) for p in range(4)])
 
 
+def make(topic: str, bootstrap: str) -> None:
+    """A topic comes into being when it is named. A consumer that is there before looks again only seconds later."""
+    Producer({"bootstrap.servers": bootstrap}).list_topics(topic, timeout=LONG_S)
+
+
 def test_produced_read_and_committed(tmp_path: Path, start: Start, mock_bootstrap: str, topic: dict[str, Any]) -> None:
+    make(topic["topic"], mock_bootstrap)
     producer = start(produce_arguments(mock_bootstrap, **topic))
     settings = {**consume_arguments(mock_bootstrap).settings, "group.id": topic["topic"]}
     consumer = start(consume_arguments(mock_bootstrap, settings=settings, **topic))
