@@ -26,7 +26,8 @@ lint: bootstrap ## style, types, import directions
 unit: bootstrap ## the tests that need no Docker
 	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal
 
-nightly: bootstrap ## properties with twenty times as many examples; every scenario, one after the other
+nightly: bootstrap ## what is too long for every change: long tests, twenty times the properties' examples, all scenarios
+	CHAOSKAFKA_REQUIRE=docker $(BIN)/python -m pytest -m nightly
 	POLARS_MAX_THREADS=$$(nproc) $(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml
 

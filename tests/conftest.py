@@ -1,7 +1,8 @@
 """Tests on real clusters: skipped where no engine answers, and never silently where they are required.
 
 CHAOSKAFKA_REQUIRE=docker (continuous integration) makes a skipped docker test a failure, whatever skipped it, and fails
-the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success.
+the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success. With -m nightly
+there is no floor, as few tests are chosen.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ REAL_RUNS_FLOOR = 50  # raise it as tests on real clusters are added; lower it o
 class RealRuns:
     """Counts the docker tests that passed, and judges the session by them if they are required."""
 
-    def __init__(self, *, required: bool) -> None:
-        self.required = required
+    def __init__(self, *, required: bool, floor: int) -> None:
+        self.required, self.floor = required, floor
         self.marked: set[str] = set()
         self.passed: set[str] = set()
 
@@ -56,7 +57,7 @@ class RealRuns:
 
     @property
     def too_few(self) -> bool:
-        return self.required and len(self.passed) < REAL_RUNS_FLOOR
+        return self.required and len(self.passed) < self.floor
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self.too_few and session.exitstatus == pytest.ExitCode.OK:
@@ -67,7 +68,7 @@ class RealRuns:
             # Not a failure of any test, so it needs a line of its own, next to pytest's closing one.
             shortage = ": too few, so this session fails" if self.too_few else ""
             terminalreporter.write_line(
-                f"real cluster tests: {len(self.passed)} passed (floor {REAL_RUNS_FLOOR}){shortage}"
+                f"real cluster tests: {len(self.passed)} passed (floor {self.floor}){shortage}"
             )
 
 
@@ -81,6 +82,14 @@ def missing_engine() -> str:
     return ""
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave tests marked `nightly` to `make nightly`, which asks for them with -m: each is too long for every change."""
+    if "nightly" not in config.option.markexpr:
+        later = [item for item in items if item.get_closest_marker("nightly")]
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if item not in later]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     required = os.environ.get("CHAOSKAFKA_REQUIRE", "")
     if required not in ("", "docker"):
@@ -88,4 +97,5 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and config.option.markexpr != "not docker":
         # They share one engine and its machine, and RealRuns counts in one process.
         raise pytest.UsageError("tests on real clusters run one after the other: -n needs -m 'not docker'")
-    config.pluginmanager.register(RealRuns(required=bool(required)), "real-runs")
+    floor = 0 if config.option.markexpr == "nightly" else REAL_RUNS_FLOOR
+    config.pluginmanager.register(RealRuns(required=bool(required), floor=floor), "real-runs")

@@ -19,6 +19,11 @@ def test_pure():
 @pytest.mark.docker
 def test_real():
     {body}
+
+@pytest.mark.nightly
+@pytest.mark.docker
+def test_long():
+    pass
 """
 
 
@@ -60,7 +65,7 @@ def play(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Play:
     def playing(body: str, *flags: str, **environment: str) -> tuple[int, str]:
         pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text())
         pytester.makepyfile(test_some=TESTS.format(body=body))
-        pytester.makeini("[pytest]\nmarkers = docker: real\n")
+        pytester.makeini("[pytest]\nmarkers =\n  docker: real\n  nightly: long\n")
         for name in [name for name in os.environ if name.startswith(("CHAOSKAFKA_", "PYTEST"))]:
             monkeypatch.delenv(name)
         for name, value in environment.items():
@@ -106,3 +111,17 @@ def test_an_unknown_requirement_is_refused(play: Play) -> None:
 def test_real_runs_are_never_played_side_by_side(flags: tuple[str, ...], play: Play) -> None:
     code, _ = play("pass", *flags, DOCKER_HOST=NOWHERE)
     assert code == pytest.ExitCode.USAGE_ERROR
+
+
+def test_long_tests_are_played_only_when_asked_for(play: Play, answering: str) -> None:
+    _, every_change = play("pass", DOCKER_HOST=answering)
+    assert "2 passed, 1 deselected" in every_change
+    code, nightly = play("pass", "-m", "nightly", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
+    assert "1 passed, 2 deselected" in nightly
+    assert "(floor 0)" in nightly
+    assert code == 0
+
+
+def test_a_long_test_that_is_skipped_is_a_failure_too(play: Play) -> None:
+    code, _ = play("pass", "-m", "nightly", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="docker")
+    assert code == 1
