@@ -83,7 +83,7 @@ def missing_engine() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave tests marked `nightly` to `make nightly`, which asks for them with -m: each is too long for every change."""
+    """Leave tests marked `nightly`, too long for every change, to `make nightly`, which asks for them with -m."""
     if "nightly" not in config.option.markexpr:
         later = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=later)
