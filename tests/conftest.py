@@ -67,9 +67,7 @@ class RealRuns:
         if self.marked:
             # Not a failure of any test, so it needs a line of its own, next to pytest's closing one.
             shortage = ": too few, so this session fails" if self.too_few else ""
-            terminalreporter.write_line(
-                f"real cluster tests: {len(self.passed)} passed (floor {self.floor}){shortage}"
-            )
+            terminalreporter.write_line(f"real cluster tests: {len(self.passed)} passed (floor {self.floor}){shortage}")
 
 
 @cache
