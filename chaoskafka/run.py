@@ -137,7 +137,7 @@ class _Run:
                 if lacking:
                     problem = f"{step.word} needs {', '.join(lacking)}; runtime {self.runtime.name} lacks it"
                     raise EnvironmentFailure(problem)
-            opens = self.runtime.prepare(self.scenario.cluster, self.progress.note)
+            opens = self.runtime.prepare(self.scenario.cluster, self.progress.note, self.clock)
         with ExitStack() as life:
             with self.phases.phase(Phase.OPEN):
                 self.clock.pause(0)  # what preparing did not notice

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
+from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, Cluster
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.spec import ClusterSpec
@@ -31,18 +32,18 @@ class Opens(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """`prepare` makes what a cluster is started from, tells what it makes, and starts nothing."""
+    """`prepare` makes what a cluster is started from, tells what it makes, and starts nothing. A stop ends its waits."""
 
     name: str
     abilities: tuple[type, ...]
-    prepare: Callable[[ClusterSpec, Note], Opens]
+    prepare: Callable[[ClusterSpec, Note, Clock], Opens]
     views: Callable[[Mapping[int, Address]], Views] = Views
     admin: Callable[[Iterable[Address]], Admin] = Admin
 
 
-def _prepare_docker(spec: ClusterSpec, note: Note) -> Opens:
-    """Blocks for minutes when images must be built. Raises EnvironmentFailure, CommandFailed."""
-    built = ensure(spec.kafka, note)
+def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
+    """Blocks for minutes when images must be built. Raises EnvironmentFailure, CommandFailed, Interrupted."""
+    built = ensure(spec.kafka, note, clock=clock)
     return partial(open_cluster, spec, images=Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client))
 
 

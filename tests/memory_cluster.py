@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Deed, ExitStatus, Knock, NodeState
 from chaoskafka.cluster.sights import BrokerView, PartitionView
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, TopicSpec
@@ -278,7 +279,7 @@ class Memory:
         assert self.cluster is not None
         return self.cluster
 
-    def _prepare(self, spec: ClusterSpec, note: Callable[[str], None]) -> Callable[..., Any]:
+    def _prepare(self, spec: ClusterSpec, note: Callable[[str], None], clock: Clock) -> Callable[..., Any]:
         cluster = MemoryCluster(spec, self.trouble)
         cluster.act("prepare")
 

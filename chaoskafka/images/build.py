@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import docker
 
+from chaoskafka.clock import UNSTOPPABLE, Clock
 from chaoskafka.images import engine
 from chaoskafka.images.base import build_base
 from chaoskafka.images.cache import build_lock
@@ -21,13 +22,20 @@ Report = Callable[[str], None]
 NEEDED = (Kind.KAFKA, Kind.TOOLBOX, Kind.CLIENT)
 
 
-def ensure(kafka_version: str, report: Report = lambda _: None, client: docker.DockerClient | None = None) -> ImageSet:
+def ensure(
+    kafka_version: str,
+    report: Report = lambda _: None,
+    client: docker.DockerClient | None = None,
+    *,
+    clock: Clock = UNSTOPPABLE,
+) -> ImageSet:
     """The images for a cluster of this Kafka release, built first if they are missing or their recipe has changed.
 
     Blocks: milliseconds if all are current, about two minutes if none is. `report` gets a line for each image that is
-    built. Raises EnvironmentFailure (no engine, unknown release, something missing) and CommandFailed.
+    built. Raises EnvironmentFailure (no engine, unknown release, something missing), CommandFailed, and Interrupted by
+    the clock while another process builds.
     """
-    recipes = build(NEEDED, kafka_version=kafka_version, report=report, client=client)
+    recipes = build(NEEDED, kafka_version=kafka_version, report=report, client=client, clock=clock)
     return ImageSet(**{recipe.kind.value: recipe.name for recipe in recipes})
 
 
@@ -38,13 +46,14 @@ def build(
     report: Report = lambda _: None,
     again: bool = False,
     client: docker.DockerClient | None = None,
+    clock: Clock = UNSTOPPABLE,
 ) -> tuple[Recipe, ...]:
     """Build those of `kinds` that are not current, or all of them `again`. Blocks. Raises as `ensure` does."""
     recipes = tuple(recipe_of(kind, kafka_version) for kind in kinds)
     with engine.using(client) as ours:
         if not again and all(engine.is_current(ours, recipe) for recipe in recipes):
             return recipes
-        with build_lock():
+        with build_lock(report, clock=clock):
             for recipe in recipes:
                 # Asked again: somebody else may have built it while we waited for the lock.
                 if again or not engine.is_current(ours, recipe):

@@ -12,6 +12,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, Recipe
+from chaoskafka.unreachable import why_unreachable
 
 ANSWER_S = 600  # importing or building a large layer is one request, answered at its end
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
@@ -23,7 +24,8 @@ def open_engine() -> docker.DockerClient:
         engine = docker.from_env(timeout=ANSWER_S)
         engine.ping()
     except (DockerException, requests.exceptions.RequestException) as error:
-        raise EnvironmentFailure(f"no Docker engine answers: {error}", mend="scripts/bootstrap") from error
+        why = why_unreachable(error)
+        raise EnvironmentFailure(f"{why.meaning}: {error}", mend=why.mend) from error
     return engine
 
 
@@ -34,7 +36,8 @@ def using(given: docker.DockerClient | None) -> Iterator[docker.DockerClient]:
     try:
         yield engine
     except (DockerException, requests.exceptions.RequestException) as failed:
-        raise EnvironmentFailure(f"the Docker engine failed: {failed}") from failed
+        mend = None if isinstance(failed, APIError) else why_unreachable(failed).mend
+        raise EnvironmentFailure(f"the Docker engine failed: {failed}", mend=mend) from failed
     finally:
         if given is None:
             engine.close()

@@ -19,6 +19,7 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.docker_client import DockerClient, get_docker_host
 
 from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.unreachable import why_unreachable
 
 API_TIMEOUT_S = 120  # of one request; removing a container with a large writable layer took over 10 s on a busy disk
 _MIB = 1 << 20
@@ -26,9 +27,9 @@ _MIB = 1 << 20
 # The reaper would take down what `up` and `--keep` must leave; our own labels and locks find strays instead.
 testcontainers_config.ryuk_disabled = True
 
-_START = "sudo systemctl start docker   # or set DOCKER_HOST to an engine that runs"
 _BUILD = "chaoskafka image build"
-_HEAL = "chaoskafka heal --all"
+_HEAL = "chaoskafka heal"
+_WHY = "chaoskafka doctor"
 
 # Most specific first: error type, HTTP status (None: any), what it means, the command that mends it.
 _MEANING: Sequence[tuple[type[Exception], int | None, str, str | None]] = (
@@ -36,9 +37,7 @@ _MEANING: Sequence[tuple[type[Exception], int | None, str, str | None]] = (
     (docker_errors.NotFound, None, "it is gone: somebody else removed it", None),
     (docker_errors.APIError, 409, "it is in conflict with what exists", _HEAL),
     (docker_errors.APIError, None, "the Docker engine refused", None),
-    (docker_errors.DockerException, None, "no Docker engine answers", _START),
-    (requests.exceptions.Timeout, None, f"the Docker engine did not answer within {API_TIMEOUT_S} s", _START),
-    (requests.exceptions.RequestException, None, "the connection to the Docker engine broke", _START),
+    (requests.exceptions.Timeout, None, f"the Docker engine did not answer within {API_TIMEOUT_S} s", _WHY),
 )
 
 
@@ -52,7 +51,8 @@ def asking(what: str) -> Iterator[None]:
         for kind, code, meaning, mend in _MEANING:
             if isinstance(failed, kind) and code in (None, status):
                 raise EnvironmentFailure(f"{what}: {meaning}: {failed}", mend=mend) from failed
-        raise
+        why = why_unreachable(failed)
+        raise EnvironmentFailure(f"{what}: {why.meaning}: {failed}", mend=why.mend) from failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
