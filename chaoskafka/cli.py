@@ -123,6 +123,16 @@ def image_list() -> None:
     _perform("image", lambda command: command.list_images())
 
 
+@image.command("prune")
+def image_prune(
+    days: Annotated[
+        float, typer.Option(metavar="DAYS", min=0, help="Spare what was made in the last so many days.")
+    ] = 7,
+) -> None:
+    """Remove images that other recipes than today's have made and that no container needs."""
+    _perform("image", lambda command: command.prune_images(days))
+
+
 def _version(*, wanted: bool) -> None:
     if wanted:
         typer.echo(__version__)

@@ -1,10 +1,10 @@
-"""`chaoskafka image build|list`: the images that clusters start from."""
+"""`chaoskafka image build|list|prune`: the images that clusters start from."""
 
 from __future__ import annotations
 
 from chaoskafka.commands.output import complain, say
 from chaoskafka.errors import ExitCode
-from chaoskafka.images import ImageSet, build, ensure, listed
+from chaoskafka.images import ImageSet, build, ensure, listed, prune
 from chaoskafka.images.recipe import Kind
 
 _MIB = 1024 * 1024
@@ -24,4 +24,11 @@ def list_images() -> ExitCode:
     """Asks the engine. Raises EnvironmentFailure."""
     for name, image_id, size_bytes in listed():
         say(f"{name:40} {image_id:20} {size_bytes / _MIB:7.0f} MiB")
+    return ExitCode.PASS
+
+
+def prune_images(days: float) -> ExitCode:
+    """Asks the engine. Raises EnvironmentFailure."""
+    for name in prune(days=days):
+        say(f"removed {name}")
     return ExitCode.PASS

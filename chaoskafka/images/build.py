@@ -1,22 +1,24 @@
 """Builds what is missing or out of date, and nothing else.
 
-In: recipes and an engine. Out: current images under fixed names. A second call only asks the engine three questions.
+In: recipes and an engine. Out: current images, named by their recipes. A second call only asks the engine three
+questions. What another checkout's recipes have made is left alone, until `prune` is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import docker
 
-from chaoskafka.clock import UNSTOPPABLE, Clock
+from chaoskafka.clock import UNSTOPPABLE, Clock, utc_now
 from chaoskafka.images import engine
 from chaoskafka.images.base import build_base
 from chaoskafka.images.cache import build_lock
 from chaoskafka.images.client import build_client
 from chaoskafka.images.kafka import build_kafka
 from chaoskafka.images.layers import build_image
-from chaoskafka.images.recipe import KIND_LABEL, ImageSet, Kind, Recipe, recipe_of
+from chaoskafka.images.recipe import KIND_LABEL, ImageSet, Kind, Recipe, current_names, recipe_of
 
 Report = Callable[[str], None]
 NEEDED = (Kind.KAFKA, Kind.TOOLBOX, Kind.CLIENT)
@@ -58,7 +60,7 @@ def build(
                 # Asked again: somebody else may have built it while we waited for the lock.
                 if again or not engine.is_current(ours, recipe):
                     _build_one(ours, recipe, kafka_version, report)
-            engine.remove_replaced(ours)
+            engine.remove_nameless(ours)
     return recipes
 
 
@@ -73,6 +75,16 @@ def listed(client: docker.DockerClient | None = None) -> list[tuple[str, str, in
     with engine.using(client) as ours:
         images = ours.images.list(filters={"label": KIND_LABEL})
         return sorted((tag, str(image.short_id), int(image.attrs["Size"])) for image in images for tag in image.tags)
+
+
+def prune(*, days: float, client: docker.DockerClient | None = None) -> list[str]:
+    """Remove images of other recipes than today's that were made more than `days` ago and that no container needs.
+
+    Returns their names. Waits for a build that goes on. Raises EnvironmentFailure without an engine.
+    """
+    with engine.using(client) as ours, build_lock():
+        engine.remove_nameless(ours)
+        return engine.remove_older(ours, than=utc_now() - timedelta(days=days), spare=current_names())
 
 
 def _build_one(client: docker.DockerClient, recipe: Recipe, kafka_version: str, report: Report) -> None:

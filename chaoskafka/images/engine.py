@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import docker
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound
+from docker.models.images import Image
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, Recipe
@@ -72,10 +75,34 @@ def import_root(engine: docker.DockerClient, recipe: Recipe, archive: Path) -> N
         raise EnvironmentFailure(f"the engine did not keep {recipe.name} as imported")
 
 
-def remove_replaced(engine: docker.DockerClient) -> None:
-    """Remove images of ours that lost their name to a newer one, unless a container still needs them."""
+def remove_nameless(engine: docker.DockerClient) -> None:
+    """Remove images of ours that lost their name to one built again, unless a container still needs them."""
     for image in engine.images.list(filters={"dangling": True, "label": KIND_LABEL}):
-        try:
-            engine.images.remove(str(image.id))
-        except APIError:  # in use: it stays until the next build, and does no harm
-            continue
+        _removed(engine, str(image.id))
+
+
+def remove_older(engine: docker.DockerClient, *, than: datetime, spare: frozenset[str]) -> list[str]:
+    """Remove images of ours that were made before `than`, except those in `spare` or needed by a container.
+
+    Returns the names that were removed. An image that another one stands on keeps its layers until that one is gone.
+    """
+    old = [
+        name
+        for image in engine.images.list(filters={"label": KIND_LABEL})
+        for name in image.tags
+        if name not in spare and _created(image) < than
+    ]
+    return [name for name in sorted(old) if _removed(engine, name)]
+
+
+def _removed(engine: docker.DockerClient, name: str) -> bool:
+    try:
+        engine.images.remove(name)
+    except APIError:  # in use: it stays until it is asked for again, and does no harm
+        return False
+    return True
+
+
+def _created(image: Image) -> datetime:
+    # The engine tells nanoseconds, or as many digits as are not zero; Python takes six at most.
+    return datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", str(image.attrs["Created"])))

@@ -1,7 +1,7 @@
 """The Kafka image: jars by Maven, held against the release's lock, plus our scripts in the official image's layout.
 
-In: recipes/kafka. Out: chaoskafka/kafka:VERSION. Jars are kept in the cache by their SHA-256; with all of them there,
-neither Maven nor a network is needed.
+In: recipes/kafka. Out: chaoskafka/kafka:VERSION-HASH. Jars are kept in the cache by their SHA-256; with all of them
+there, neither Maven nor a network is needed.
 """
 
 from __future__ import annotations

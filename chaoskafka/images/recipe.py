@@ -18,6 +18,7 @@ REPOSITORY = "chaoskafka"
 KIND_LABEL = "chaoskafka.image"  # never `chaoskafka.run`: that one marks what a run leaves behind
 RECIPE_LABEL = "chaoskafka.recipe"
 DIGITS = 16  # of the recipe's hash; the label is compared, so a collision would need an attacker among our own files
+TAG_DIGITS = 8  # of them in the tag: enough to tell recipes apart, short enough to be read
 
 
 class Kind(StrEnum):
@@ -40,7 +41,10 @@ class ImageSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What an image is to be: its name in the engine, and the hash that a current one carries as a label."""
+    """What an image is to be: its name in the engine, and the hash that a current one carries as a label.
+
+    The name ends in the hash: checkouts with different recipes share an engine and never build over each other.
+    """
 
     kind: Kind
     name: str
@@ -88,8 +92,14 @@ def recipe_of(kind: Kind, kafka_version: str = "") -> Recipe:
     """The recipe of an image; `kafka_version` counts for kafka alone. Raises EnvironmentFailure for an unknown one."""
     if kind is Kind.KAFKA:
         kafka_lock(kafka_version)
-    tag = kafka_version if kind is Kind.KAFKA else __version__
-    return Recipe(kind=kind, name=f"{REPOSITORY}/{kind}:{tag}", digest=_digest(kind, kafka_version))
+    version, digest = kafka_version if kind is Kind.KAFKA else __version__, _digest(kind, kafka_version)
+    return Recipe(kind=kind, name=f"{REPOSITORY}/{kind}:{version}-{digest[:TAG_DIGITS]}", digest=digest)
+
+
+def current_names() -> frozenset[str]:
+    """The names of all images that this checkout's recipes can make."""
+    kafkas = [recipe_of(Kind.KAFKA, version) for version in kafka_versions()]
+    return frozenset(each.name for each in [*kafkas, *(recipe_of(kind) for kind in Kind if kind is not Kind.KAFKA)])
 
 
 @cache

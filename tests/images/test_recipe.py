@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import Kind, kafka_versions, recipe_of
-from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, RECIPES, kafka_lock, lock_file
+from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, RECIPES, current_names, kafka_lock, lock_file
 
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
@@ -40,7 +40,9 @@ def test_an_unknown_release_says_which_there_are_and_what_to_type() -> None:
 
 def test_names_and_labels() -> None:
     kafka = recipe_of(Kind.KAFKA, "4.2.0")
-    assert kafka.name == "chaoskafka/kafka:4.2.0"
+    # Checkouts with different recipes share an engine: neither may take or replace the other's image.
+    assert kafka.name == f"chaoskafka/kafka:4.2.0-{kafka.digest[:8]}"
+    assert {recipe_of(kind, "4.2.0").name for kind in Kind} <= current_names()
     assert kafka.labels == {KIND_LABEL: "kafka", RECIPE_LABEL: kafka.digest}
     assert len({recipe_of(kind, "4.2.0").digest for kind in Kind}) == len(Kind)
 
