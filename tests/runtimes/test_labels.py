@@ -1,13 +1,11 @@
 """Labels: everything that a run creates says whose it is."""
 
 import os
-from pathlib import Path
 
 import pytest
 
 from chaoskafka.runtimes.docker import labels
-from chaoskafka.runtimes.docker.labels import Owner, Part
-from chaoskafka.runtimes.docker.sweep import why_alive
+from chaoskafka.runtimes.docker.labels import Owner, Part, container_named_in
 
 
 def test_labels_of_a_node() -> None:
@@ -27,34 +25,30 @@ def test_owners_survive_text() -> None:
     assert Owner.parse(str(owner)) == owner
 
 
-@pytest.mark.parametrize("text", ["", "unknown", "a/b/c/d", "a/b/1", "a/b/1/2/3"])
+@pytest.mark.parametrize(
+    "text", ["", "unknown", "a/b/1/2", "a/b/c/d/e/f", "a/b/1/2/3", "a/b/1/2/3/4/5", f"a/b/{2**40}/2/3/", "a/b/²/2/3/"]
+)
 def test_foreign_owner_labels(text: str) -> None:
     assert Owner.parse(text) is None
 
 
-def changed(**fields: object) -> str:
-    owner = labels.this_owner()
-    parts = {"machine": owner.machine, "boot": owner.boot, "pid": owner.pid, "started_ticks": owner.started_ticks}
-    return str(Owner(**{**parts, **fields}))  # type: ignore[arg-type]
+ID, OUTER = "0123456789abcdef" * 4, "f" * 64
+MOUNT = "36 25 8:1 /var/lib/docker/containers/{id}/{file} /etc/{file} rw,relatime - ext4 /dev/vda1 rw"
 
 
 @pytest.mark.parametrize(
-    ("owner", "all_runs", "why"),
+    ("cgroups", "mounts", "container"),
     [
-        (changed(), True, "its harness lives"),  # although its lock file is lost
-        (changed(started_ticks=1), False, None),  # the pid was reused
-        (changed(boot="earlier"), False, None),
-        (changed(machine="elsewhere"), False, "started elsewhere"),
-        (changed(machine="elsewhere"), True, None),
-        ("unknown", False, "started elsewhere"),
-        ("unknown", True, None),
+        (f"4:memory:/docker/{ID}\n1:name=systemd:/docker/{ID}\n", "", ID),
+        (f"4:memory:/docker/{OUTER}/docker/{ID}\n", "", ID),
+        (f"0::/system.slice/docker-{ID}.scope\n", "", ID),
+        (f"0::/system.slice/docker-{ID}.scope/init\n", MOUNT.format(id=OUTER, file="hosts"), ID),
+        ("0::/\n", MOUNT.format(id=ID, file="hostname"), ID),
+        ("0::/\n", f"9 8 0:1 /overlay-containers/{ID}/userdata/hosts /etc/hosts rw - tmpfs tmpfs rw", ID),  # Podman
+        ("0::/user.slice/user-0.slice/session-1.scope\n", "25 1 8:1 / / rw - ext4 /dev/vda1 rw", ""),
+        ("0::/\n", f"9 8 0:1 /var/lib/docker/containers/{ID}/hosts /elsewhere rw - ext4 /dev/vda1 rw", ""),
+        ("", "", ""),
     ],
-    # The same on every machine and in every process, unlike the labels themselves.
-    ids=["living", "pid reused", "earlier boot", "elsewhere", "elsewhere, all", "unknown", "unknown, all"],
 )
-def test_who_lives(
-    owner: str, all_runs: bool, why: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    found = why_alive("r1", {owner}, all_runs=all_runs)
-    assert found is None if why is None else found is not None and why in found
+def test_which_container_we_run_in(cgroups: str, mounts: str, container: str) -> None:
+    assert container_named_in(cgroups, mounts) == container

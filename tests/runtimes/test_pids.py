@@ -25,6 +25,18 @@ OTHER = "f" * 64
         (f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/docker-{ID}.scope\n", True),  # rootless
         (f"0::/../{ID}\n", True),  # seen from a cgroup namespace
         (f"0::/kubepods/pod1/docker-{ID}.scope/init\n", True),  # nested deeper
+        (f"4:memory:/docker/{OTHER}/docker/{ID}\n", True),  # an engine that runs in a container itself
+        (f"0::/user.slice/user-1000.slice/user@1000.service/app.slice/docker-{ID}.scope\n", True),
+        (f"0::/actions_job/{ID}\n", True),  # a --cgroup-parent
+        (f"0::/machine.slice/libpod-{ID}.scope/container\n", True),  # Podman
+        (f"9:pids:/libpod_parent/libpod-{ID}\n", True),  # Podman, v1
+        (f"0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-{ID}.scope\n", True),  # rootless
+        (f"0::/kubepods.slice/cri-containerd-{ID}.scope\n", True),
+        (f"0::/machine.slice/libpod-conmon-{ID}.scope\n", False),  # Podman's monitor, outside of the container
+        (f"0::/system.slice/docker-{ID}.service\n", False),
+        (f"0::/docker/{ID}.slice\n", False),
+        (f"0::/docker/{ID.upper()}\n", False),
+        (f"0::/docker:{ID}\n", False),
         (f"0::/docker/{OTHER}\n", False),
         (f"0::/docker/{ID}0\n", False),
         (f"0::/docker/{ID[:12]}\n", False),

@@ -70,6 +70,12 @@ def inspect(engine: Engine, container: Container) -> Mapping[str, Any]:
         return cast("Mapping[str, Any]", engine.api.api.inspect_container(container.id or ""))
 
 
+def running_ids(engine: Engine) -> frozenset[str]:
+    """Full ids of all containers that run in the engine, whoever's they are. Raises EnvironmentFailure."""
+    with asking("listing what runs"):
+        return frozenset(each["Id"] for each in engine.api.api.containers())
+
+
 def send_signal(container: Container, name: str) -> bool:
     """Signal a container's process through the engine; False: it had ended. Raises EnvironmentFailure."""
     with asking(f"sending {name} to the container {container.name}"):

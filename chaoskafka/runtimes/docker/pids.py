@@ -64,12 +64,14 @@ def check(pid: int, *, container_id: str, created: str) -> None:
 def names_container(cgroups: str, container_id: str) -> bool:
     """Whether /proc/PID/cgroup's text puts the process in the container; `container_id` is the full id.
 
-    cgroup v1 has a line per controller (`4:memory:/docker/ID`), v2 one (`0::/system.slice/docker-ID.scope`); some
-    engines nest deeper. The id, 64 hexadecimal digits, must be a whole part of the path.
+    cgroup v1 has a line per controller (`4:memory:/docker/ID`), v2 one (`0::/system.slice/docker-ID.scope`,
+    `libpod-ID.scope` by Podman); some engines nest deeper. The id, 64 hexadecimal digits, must be a whole part of the
+    path. Podman's monitor of a container (`libpod-conmon-ID.scope`) is not in it. A shape that is none of these, as
+    the `0::/` of a cgroup namespace that is not ours, names nothing.
     """
     if not re.fullmatch(r"[0-9a-f]{64}", container_id):
         return False
-    part = re.compile(rf"(?:^|[/-]){container_id}(?:\.scope)?(?:/|$)")
+    part = re.compile(rf"(?:^|/)(?:[a-z-]*(?<!conmon)-)?{container_id}(?:\.scope)?(?:/|$)")
     return any(part.search(line.split(":", 2)[2]) for line in cgroups.splitlines() if line.count(":") >= 2)
 
 

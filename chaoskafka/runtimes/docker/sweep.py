@@ -1,24 +1,23 @@
 """Removes what dead runs left behind, by label alone.
 
 In goes the engine; out comes a report of what was removed, and of what was left alone and why. A run lives while its
-lock is held or its owner, named in its labels, still is a process of this machine; so a lost state directory is no
-reason to take a living run down. Runs that another machine started through the same engine cannot be seen from here:
-they are touched only when asked for.
+lock is held or its owner, named in its labels, still is a process of this machine; so neither a lost state directory
+nor another user's is a reason to take a living run down. Runs that another machine started through the same engine
+cannot be seen from here: they are touched only when asked for.
 """
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from chaoskafka.clock import boot_id
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker import containers, network
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
-from chaoskafka.runtimes.docker.labels import OWNER, RUN, Owner, process_started_ticks
+from chaoskafka.runtimes.docker.labels import OWNER, RUN, Owner
+from chaoskafka.runtimes.docker.life import why_spared
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 
 
@@ -57,8 +56,10 @@ def sweep(*, all_runs: bool = False) -> SweepReport:
     removed: dict[str, Sequence[str]] = {}
     left_alone = []
     with connect() as engine, Removal() as steps:
-        for run_id, found in sorted(_by_run(engine).items()):
-            why = why_alive(run_id, found.owners, all_runs=all_runs)
+        found_runs = sorted(_by_run(engine).items())
+        running = containers.running_ids(engine)
+        for run_id, found in found_runs:
+            why = why_alive(run_id, found.owners, all_runs=all_runs, running=running, is_local=engine.is_local)
             if why is not None:
                 left_alone.append(LeftAlone(run_id=run_id, why=why))
                 continue
@@ -68,17 +69,20 @@ def sweep(*, all_runs: bool = False) -> SweepReport:
     return SweepReport(removed=removed, left_alone=tuple(left_alone))
 
 
-def why_alive(run_id: str, owners: set[str], *, all_runs: bool) -> str | None:
-    """Why a run is not to be touched; None: its harness is dead."""
+def why_alive(
+    run_id: str, owners: set[str], *, all_runs: bool, running: Collection[str] = (), is_local: bool = True
+) -> str | None:
+    """Why a run is not to be touched; None: its harness is dead. The keywords are those of `life.why_spared`."""
     if locks.is_alive(run_id):
         return "its harness holds its lock"
     for text in sorted(owners):
         owner = Owner.parse(text)
-        if owner is None or owner.machine != socket.gethostname():
-            if not all_runs:
-                return f"started elsewhere ({text}), so its life cannot be seen from here"
-        elif owner.boot == boot_id() and process_started_ticks(owner.pid) == owner.started_ticks:
-            return f"its harness lives: process {owner.pid}"
+        if owner is not None:
+            why = why_spared(owner, all_runs=all_runs, running=running, is_local=is_local)
+        else:
+            why = None if all_runs else f"started elsewhere ({text}), so its life cannot be seen from here"
+        if why is not None:
+            return why
     return None
 
 
