@@ -76,6 +76,8 @@ class Ending:
         asking = Phase.PLAY in self._phases.begun and failed < Phase.GATHER
         if error.exit_code is ExitCode.UNKNOWN and not asking:
             return ExitCode.ENVIRONMENT  # there was no question yet, or its answer does not depend on this any more
+        if error.exit_code is ExitCode.ENVIRONMENT and asking:
+            return ExitCode.UNKNOWN  # a question was asked, and the machine kept its answer from us
         return error.exit_code
 
     def _tell(self, error: Exception) -> None:

@@ -15,7 +15,7 @@ from chaoskafka import nemesis
 from chaoskafka.audit.settle import settle
 from chaoskafka.audit.whole import audit
 from chaoskafka.clock import NS_PER_S
-from chaoskafka.cluster import ready
+from chaoskafka.cluster import forming, ready
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.views import Views
@@ -161,8 +161,8 @@ class _Run:
         """Phases 4 to 11."""
         views = self.runtime.views(cluster.host_addresses())
         with self.phases.phase(Phase.FORM):
-            ready.wait_formed(views, cluster.spec, within_s=FORM_S, clock=self.clock)
-        with self.phases.phase(Phase.TOPICS):
+            forming.wait_formed(cluster, views, within_s=FORM_S, clock=self.clock)
+        with self.phases.phase(Phase.TOPICS), forming.ends_told(cluster):
             self._make_topics(cluster, views)
         session = Session(
             run_dir=self.run_dir,

@@ -32,7 +32,7 @@ class Opens(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
-    """`prepare` makes what a cluster is started from, tells what it makes, and starts nothing. A stop ends its waits."""
+    """`prepare` makes what a cluster is started from, tells what it makes, starts nothing; a stop ends its waits."""
 
     name: str
     abilities: tuple[type, ...]

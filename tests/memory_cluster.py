@@ -31,11 +31,11 @@ TOPIC_ID = base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")
 
 
 class MemoryNode:
-    """CanKill."""
+    """CanKill and HasLog."""
 
     def __init__(self, cluster: MemoryCluster, spec: NodeSpec) -> None:
         self.spec, self._cluster = spec, cluster
-        self.running, self.starts = True, 1
+        self.running, self.starts, self.log = True, 1, "INFO started\n"
 
     def state(self) -> NodeState:
         self._cluster.act("state")
@@ -46,6 +46,10 @@ class MemoryNode:
     def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
         self._cluster.act("knock")
         return Knock.ANSWERED if self.running else Knock.REFUSED
+
+    def tail(self, lines: int) -> str:
+        self._cluster.act("tail")
+        return self.log
 
     def kill(self) -> Deed:
         self._cluster.act("kill")
@@ -126,6 +130,7 @@ class MemoryCluster:
         self.topics: dict[str, TopicSpec] = {}
         self.clients: dict[str, MemoryProcess] = {}
         self.log_end = 0  # of every partition
+        self.fenced: set[int] = set()
         self._lock = threading.Lock()
 
     def act(self, what: str) -> None:
@@ -192,7 +197,7 @@ class MemoryViews:
                 metadata_high_watermark=101,
                 controller=brokers[-1],
                 controller_epoch=1,
-                fenced=dict.fromkeys(brokers, False),
+                fenced={each: each in self._cluster.fenced for each in brokers},
                 partitions=partitions,
                 internal=frozenset({OFFSETS}),
                 asked_ns=asked_ns,

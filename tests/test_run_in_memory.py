@@ -135,12 +135,12 @@ FAILURES: list[tuple[str, Exception, ExitCode, Phase]] = [
     ("launch", EnvironmentFailure("no room"), ExitCode.ENVIRONMENT, Phase.LOAD),
     ("launch", HarnessError("promise"), ExitCode.INTERNAL, Phase.LOAD),
     ("kill", FaultFailed("no bite"), ExitCode.UNKNOWN, Phase.PLAY),
-    ("kill", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.PLAY),
+    ("kill", EnvironmentFailure("engine died"), ExitCode.UNKNOWN, Phase.PLAY),
     ("kill", RuntimeError("bug"), ExitCode.INTERNAL, Phase.PLAY),
     ("restore", WaitTimeout("late"), ExitCode.UNKNOWN, Phase.RESTORE),
     ("restore", CommandFailed("start", 1, "disk error"), ExitCode.UNKNOWN, Phase.RESTORE),
     ("restore", RuntimeError("bug"), ExitCode.INTERNAL, Phase.RESTORE),
-    ("terminate", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.DRAIN),
+    ("terminate", EnvironmentFailure("engine died"), ExitCode.UNKNOWN, Phase.DRAIN),
     ("collect", WaitTimeout("no whole copy"), ExitCode.UNKNOWN, Phase.DRAIN),
     ("connect", RuntimeError("bug"), ExitCode.INTERNAL, Phase.DRAIN),
     ("stop_kafka", EnvironmentFailure("engine died"), ExitCode.ENVIRONMENT, Phase.GATHER),
@@ -170,6 +170,51 @@ def test_a_failure_anywhere_is_told_counted_and_cleaned_up(
         assert all(node.running for node in memory.cluster.nodes.values()) or where == "restore"
         assert all(client.end is not None for client in memory.cluster.clients.values()) or where == "terminate"
     assert (outcome.run_dir / "traceback.txt").exists() == (code is ExitCode.INTERNAL)
+
+
+def test_a_node_that_dies_before_the_cluster_has_formed_is_named_at_once_with_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(cluster: MemoryCluster) -> None:
+        node = cluster.nodes[2]
+        node.running, node.log = False, "INFO starting\nERROR Invalid value -5\n\tat a.B.c(D.java:1)\nINFO bye\n"
+
+    monkeypatch.setattr(run, "FORM_S", 3600)
+    memory, progress = Memory(trouble={"open": die}), Watching()
+    text = "cluster: {config: {log.segment.bytes: '-5'}}\n" + ONE_FAULT
+    outcome = play(memory, tmp_path, text=text, progress=progress)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert errors_of(outcome) == ["EnvironmentFailure"]
+    (told,) = [note for note in progress.notes if "EnvironmentFailure" in note]
+    assert "Kafka on node-2 ended: exit code 137" in told
+    assert "from the log of node-2:\n  ERROR Invalid value -5\n  INFO bye\n  to mend it:" in told
+    assert "to mend it: correct cluster.config, if one of these is meant: log.segment.bytes" in told
+    assert memory.acts == ["open", "restore", "stop_kafka", "gather_logs", "remove"]
+
+
+def test_a_node_that_never_registers_is_told_with_its_last_words(tmp_path: Path) -> None:
+    def fence(cluster: MemoryCluster) -> None:
+        cluster.fenced, cluster.nodes[3].log = {3}, "INFO starting\nERROR no route to the controller\n"
+
+    progress = Watching()
+    outcome = play(Memory(trouble={"open": fence}), tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert errors_of(outcome) == ["WaitTimeout"]
+    (told,) = [note for note in progress.notes if "WaitTimeout" in note]
+    assert "broker 3 is fenced, says broker 1" in told
+    assert "from the log of node-3:\n  ERROR no route to the controller" in told
+    assert "node-1:" not in told
+
+
+def test_topics_that_are_refused_are_told_with_the_node_that_died(tmp_path: Path) -> None:
+    def die(cluster: MemoryCluster) -> None:
+        cluster.nodes[1].running = False
+        raise NoAnswer("silence")
+
+    progress = Watching()
+    outcome = play(Memory(trouble={"create_topics": die}), tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert any("silence\nKafka on node-1 ended: exit code 137" in note for note in progress.notes)
 
 
 def test_a_removal_that_fails_in_the_wake_of_another_error_is_told_too(tmp_path: Path) -> None:

@@ -72,6 +72,15 @@ class Node(Protocol):
 
 
 @runtime_checkable
+class HasLog(Node, Protocol):
+    """What Kafka wrote can be read while the cluster stands, so that an error can quote it."""
+
+    def tail(self, lines: int) -> str:
+        """The last lines of Kafka's log. Raises EnvironmentFailure."""
+        ...
+
+
+@runtime_checkable
 class CanKill(Node, Protocol):
     """Kafka's process can be killed as by the kernel, and started again with its address and its disk."""
 

@@ -120,9 +120,19 @@ def _not_in_sync(views: Sequence[BrokerView]) -> list[str]:
     return missing
 
 
-def wait_formed(views: Views, spec: ClusterSpec, *, within_s: float, clock: Clock) -> Readiness:
-    """Wait until the cluster has formed. Blocks. Raises WaitTimeout (what is missing), and Interrupted by the clock."""
-    return _wait("the cluster to form", views, lambda seen, mark: formed(seen, spec, mark), within_s, clock)
+def wait_formed(
+    views: Views, spec: ClusterSpec, *, within_s: float, clock: Clock, after_each: Callable[[], None] = lambda: None
+) -> Readiness:
+    """Wait until the cluster has formed. Blocks. `after_each` is called after each round of questions.
+
+    Raises WaitTimeout (what is missing), Interrupted by the clock, and what `after_each` raises.
+    """
+
+    def judge(seen: Sequence[BrokerView], mark: int | None) -> Readiness:
+        after_each()
+        return formed(seen, spec, mark)
+
+    return _wait("the cluster to form", views, judge, within_s, clock)
 
 
 def wait_recovered(views: Views, spec: ClusterSpec, *, within_s: float, clock: Clock) -> Readiness:

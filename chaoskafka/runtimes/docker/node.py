@@ -15,6 +15,7 @@ from docker.models.containers import Container
 
 from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import Deed, Knock, NodeState
+from chaoskafka.cluster.last_words import last_words
 from chaoskafka.cluster.spec import NodeSpec
 from chaoskafka.errors import CommandFailed, EnvironmentFailure, FaultFailed
 from chaoskafka.runtimes.docker import pids
@@ -41,7 +42,7 @@ while True:
     time.sleep(0.05)
 print(answer)
 """
-_TAIL_LINES = 30
+_TAIL_LINES = 200  # searched for the first error; few of them are told
 
 
 class DockerNode:
@@ -124,7 +125,8 @@ class DockerNode:
             within_s=deadline.left_s(),
         )
         if not after.running:
-            raise CommandFailed(f"Kafka on {self._spec.name} ended right after its start", after.exit_code, self.tail())
+            words = "\n".join(last_words(self.tail(_TAIL_LINES)))
+            raise CommandFailed(f"Kafka on {self._spec.name} ended right after its start", after.exit_code, words)
         return Deed(what=f"start of {self._spec.name}", means="engine API", acted_ns=acted_ns)
 
     def stop(self, *, within_s: float) -> NodeState:
@@ -133,10 +135,10 @@ class DockerNode:
             self._kafka.stop(timeout=int(within_s))
         return self.state()
 
-    def tail(self) -> str:
-        """The last lines of Kafka's log, for error messages."""
+    def tail(self, lines: int) -> str:
+        """The last lines of Kafka's log, for error messages. Raises EnvironmentFailure."""
         with asking(f"reading the log of {self._spec.name}"):
-            return self._kafka.logs(tail=_TAIL_LINES).decode(errors="replace")
+            return self._kafka.logs(tail=lines).decode(errors="replace")
 
     def _send_kill(self, found: Mapping[str, Any]) -> tuple[int, str]:
         pid = found["State"]["Pid"]
