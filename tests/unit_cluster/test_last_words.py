@@ -12,7 +12,7 @@ Invalid value -5 for configuration log.segment.bytes: Value must be at least 104
 """
 STARVED = """\
 [2026-11-30 14:08:57,444] INFO Starting the log cleaner (org.apache.kafka.storage.internals.LogCleaner)
-[2026-11-30 14:08:57,629] ERROR Encountered fatal fault: Error starting LogManager (org.apache.kafka.server.fault.Handler)
+[2026-11-30 14:08:57,629] ERROR Encountered fatal fault: Error starting LogManager (org.apache.kafka.Handler)
 java.lang.OutOfMemoryError: Java heap space
 \tat java.base/java.nio.HeapByteBuffer.<init>(HeapByteBuffer.java:64)
 \tat java.base/java.lang.Thread.run(Thread.java:840)
