@@ -1,5 +1,42 @@
-"""`python -m chaoskafka`: the command line, for where its script is not on the PATH."""
+"""Entry of the `chaoskafka` command and of `python -m chaoskafka`.
 
-from chaoskafka.cli import main
+The most general questions are answered here, from text: what reads command lines takes four times as long to import as
+Python takes to start. All else is handed to `cli`; a test holds the text equal to what `cli` would say.
+"""
 
-main()
+import sys
+
+from chaoskafka import __version__
+
+HELP = """\
+Usage: chaoskafka [OPTIONS] COMMAND [ARGS]...
+
+  Chaos testing against real Apache Kafka: a verdict for each message,
+  failover timed per partition.
+
+Options:
+  --version  Show it.
+  --help     Show this message and exit.
+
+Commands:
+  run       Play scenarios on clusters started for them, judge them, report.
+  check     Judge stored runs again, from their directories alone.
+  list      Show every word that scenarios can use, and the scenarios.
+  validate  Load scenarios as a run would, and start nothing.
+  heal      Remove what dead runs left behind.
+  image     The images that clusters start from.
+"""
+
+
+def main() -> None:
+    """Leaves by SystemExit, with an exit code of `errors.ExitCode`, unless all went well."""
+    if sys.argv[1:] in (["--help"], ["--version"]):
+        sys.stdout.write(f"{__version__}\n" if sys.argv[1:] == ["--version"] else HELP)
+        return
+    from chaoskafka import cli  # noqa: PLC0415 - only when it is needed
+
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()
