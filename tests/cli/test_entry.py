@@ -23,7 +23,7 @@ sys.exit(",".join(sorted({name.partition(".")[0] for name in set(sys.modules) - 
 
 
 def test_the_help_is_that_of_the_command_line() -> None:
-    assert CliRunner().invoke(app, ["--help"], prog_name="chaoskafka", env={"COLUMNS": "80"}).stdout == HELP
+    assert CliRunner().invoke(app, ["--help"], prog_name="chaoskafka", terminal_width=78).stdout == HELP
     assert max(map(len, HELP.splitlines())) <= 80
 
 
