@@ -7,7 +7,9 @@ In: arguments and CHAOSKAFKA_* variables (flags win over variables, variables ov
 
 from __future__ import annotations
 
+import math
 import os
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -19,6 +21,7 @@ import typer
 from chaoskafka import __version__
 from chaoskafka.commands import CheckRequest, RunRequest
 from chaoskafka.errors import ChaosKafkaError, ExitCode
+from chaoskafka.visible import cut
 
 app = typer.Typer(
     name="chaoskafka",
@@ -37,8 +40,46 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario, e.g. plan[0].kill.for_s=8."),
 ]
-Seed = Annotated[int | None, typer.Option(min=0, envvar="CHAOSKAFKA_SEED", help="Of every choice in the run.")]
-TimeoutS = Annotated[float | None, typer.Option(min=1, envvar="CHAOSKAFKA_TIMEOUT_S", help="Bounds each whole run.")]
+SEED_MAX = 2**63 - 1  # as of a scenario's own
+TIMEOUT_MAX_S = 7 * 24 * 3600  # a week: what is above is a slip, often milliseconds
+
+
+def _whole(lowest: int, highest: int) -> Callable[[object], int]:
+    """Reads a whole number, and otherwise says what was written and what is allowed, which the library does not."""
+
+    def read(written: object) -> int:
+        text = str(written)
+        # int() would take 1_000, and balk at five thousand digits with a message of its own.
+        if re.fullmatch(r"[-+]?[0-9]{1,20}", text) and lowest <= int(text) <= highest:
+            return int(text)
+        raise typer.BadParameter(f"{cut(text)!r} is not a whole number between {lowest} and {highest}")
+
+    return read
+
+
+def _seconds(written: object) -> float:
+    try:
+        seconds = float(str(written))
+    except ValueError:
+        seconds = math.nan
+    if 1 <= seconds <= TIMEOUT_MAX_S:  # false of nan
+        return seconds
+    raise typer.BadParameter(f"{cut(str(written))!r} is not a number of seconds between 1 and {TIMEOUT_MAX_S}")
+
+
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        parser=_whole(0, SEED_MAX), metavar="NUMBER", envvar="CHAOSKAFKA_SEED", help="Of every choice in the run."
+    ),
+]
+Repeat = Annotated[
+    int, typer.Option(parser=_whole(1, 1000), metavar="NUMBER", help="Play each so often, with seed, seed+1, …")
+]
+TimeoutS = Annotated[
+    float | None,
+    typer.Option(parser=_seconds, metavar="SECONDS", envvar="CHAOSKAFKA_TIMEOUT_S", help="Bounds each whole run."),
+]
 
 
 @app.command()
@@ -46,7 +87,7 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
     scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Files, or names as `list` shows them.")],
     *,
     seed: Seed = None,
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Play each so often, with seed, seed+1, …")] = 1,
+    repeat: Repeat = 1,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the cluster running.")] = False,
     out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")] = Path("runs"),
     settings: Settings = None,
@@ -61,7 +102,8 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         repeat=repeat,
         keep=keep,
         out=out,
-        settings=_all_settings(settings),
+        settings=tuple(settings or ()),
+        variable=_variable(),
         timeout_s=timeout_s,
         junit=junit,
         json=json,
@@ -94,7 +136,7 @@ def validate(
     settings: Settings = None,
 ) -> None:
     """Load scenarios as a run would, and start nothing."""
-    _perform("validate", lambda command: command.main(scenarios, _all_settings(settings)))
+    _perform("validate", lambda command: command.main(scenarios, tuple(settings or ()), _variable()))
 
 
 @app.command()
@@ -150,10 +192,9 @@ def common(
     """Chaos testing against real Apache Kafka: a verdict for each message, failover timed per partition."""
 
 
-def _all_settings(flags: list[str] | None) -> tuple[str, ...]:
-    """$CHAOSKAFKA_SET, separated by `;`, then the flags: the later one wins."""
-    variable = os.environ.get("CHAOSKAFKA_SET", "")
-    return (*(part.strip() for part in variable.split(";") if part.strip()), *(flags or ()))
+def _variable() -> tuple[str, ...]:
+    """What $CHAOSKAFKA_SET sets, separated by `;`; flags win over it."""
+    return tuple(part.strip() for part in os.environ.get("CHAOSKAFKA_SET", "").split(";") if part.strip())
 
 
 def _perform(command: str, act: Callable[[ModuleType], ExitCode]) -> None:

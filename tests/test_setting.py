@@ -16,7 +16,7 @@ TEXT = """\
 topics: {orders: {partitions: 2}, payments: {partitions: 1}}
 workloads:
   - produce: {topic: payments, processes: 2, rate_per_s: 10}
-  - consume: {topic: orders, processes: 2, client: CLIENT}
+  - consume: {topic: payments, processes: 2, client: CLIENT}
 plan:
   - {after_s: 0, kill: {target: any, for_s: 8}}
   - {after_s: 0, kill: {target: any, for_s: FOR_S}}
@@ -60,7 +60,7 @@ def test_workers_are_counted_through_all_workloads() -> None:
     assert [(t.index, t.name, t.topic_id) for t in topics] == [(0, "orders", "a"), (1, "payments", "b")]
     workers, facts = workers_of(wanted, run_id="r", topics=topics, bootstrap="node-1:9092")
     assert [w.name for w in workers] == ["produce-0", "produce-1", "consume-2", "consume-3"]
-    assert [(f.topic, f.workers) for f in facts] == [("payments", (0, 1)), ("orders", (2, 3))]
+    assert [(f.topic, f.workers) for f in facts] == [("payments", (0, 1)), ("payments", (2, 3))]
     assert sum(w.rate_per_s for w in workers) == 10
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from chaoskafka.cluster.abilities import Address
@@ -60,19 +60,24 @@ _KEY = re.compile(r"[a-z0-9._-]+")
 _CONSOLE_LOGGERS = "org.apache.kafka.controller=INFO,state.change.logger=INFO"
 
 
-def check_config(config: Mapping[str, str]) -> None:
-    """Raises UsageError for a setting that cannot be passed on, or that would break the cluster's own shape."""
+def config_problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The settings that cannot be passed on, or would break the cluster's own shape: each key with what is wrong."""
     for key in config:
         if not _KEY.fullmatch(key):
-            raise UsageError(
-                f"cluster.config: {key!r} is not a Kafka setting: lower-case letters, digits, '.', '_', '-'"
-            )
-        try:
-            variable(key)
-        except ValueError as lost:
-            raise UsageError(f"cluster.config: {lost}") from lost
-        if key in OURS:
-            raise UsageError(f"cluster.config: {key!r} is set by chaoskafka; it makes the cluster what `nodes` says")
+            yield key, f"{key!r} is not a Kafka setting: lower-case letters, digits, '.', '_', '-'"
+        elif key in OURS:
+            yield key, f"{key!r} is set by chaoskafka; it makes the cluster what `nodes` says"
+        else:
+            try:
+                variable(key)
+            except ValueError as lost:
+                yield key, str(lost)
+
+
+def check_config(config: Mapping[str, str]) -> None:
+    """Raises UsageError for the first of `config_problems`."""
+    for _, problem in config_problems(config):
+        raise UsageError(f"cluster.config: {problem}")
 
 
 def settings(spec: ClusterSpec, node: NodeSpec, host_address: Address | None) -> dict[str, str]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+NODES_MAX = 50  # of each kind, on one engine; a larger figure is a slip
+MEMORY_MIN_MIB, MEMORY_MAX_MIB = 128, 65_536  # of one node: below, Kafka does not start; above, it is a slip
+BESIDE_HEAP_MIB = 200  # what the JVM needs beside its heap
 FIRST_CONTROLLER_ID = 101  # dedicated controllers are 101.., brokers 1..: an id tells the kind
 
 
@@ -64,16 +67,19 @@ class ClusterSpec:
         if self.nodes is not None and isolated:
             raise ValueError("nodes: give either nodes, or controllers and brokers, not both")
         if isolated and (self.controllers is None or self.brokers is None):
-            raise ValueError("controllers, brokers: an isolated cluster needs both")
+            given, missing = ("brokers", "controllers") if self.controllers is None else ("controllers", "brokers")
+            raise ValueError(f"{given}: an isolated cluster needs {missing} too")
         for name in ("nodes", "controllers", "brokers"):
             count = getattr(self, name)
-            if count is not None and not 1 <= count <= 50:
-                raise ValueError(f"{name}: {count} is not between 1 and 50")
-        if self.heap_mib < 128 or self.memory_mib < self.heap_mib + 200:
-            raise ValueError(
-                f"memory_mib: {self.memory_mib} with heap_mib {self.heap_mib}; the heap is at least 128,"
-                " and the memory at least 200 more than the heap"
-            )
+            if count is not None and not 1 <= count <= NODES_MAX:
+                raise ValueError(f"{name}: {count} is not between 1 and {NODES_MAX}")
+        for name in ("heap_mib", "memory_mib"):
+            if not MEMORY_MIN_MIB <= getattr(self, name) <= MEMORY_MAX_MIB:
+                limits = f"{MEMORY_MIN_MIB} and {MEMORY_MAX_MIB}"
+                raise ValueError(f"{name}: {getattr(self, name)} is not between {limits}")
+        if self.memory_mib < self.heap_mib + BESIDE_HEAP_MIB:
+            least = f"at least {BESIDE_HEAP_MIB} more than heap_mib {self.heap_mib}"
+            raise ValueError(f"memory_mib: {self.memory_mib} is not {least}")
 
     @property
     def members(self) -> tuple[NodeSpec, ...]:

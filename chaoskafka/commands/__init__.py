@@ -20,6 +20,7 @@ class RunRequest:
     keep: bool
     out: Path
     settings: tuple[str, ...]  # PATH=VALUE
+    variable: tuple[str, ...] = ()  # those of $CHAOSKAFKA_SET; `settings` win over them
     timeout_s: float | None  # None: the scenario's own
     junit: Path | None
     json: Path | None

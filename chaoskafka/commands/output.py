@@ -14,7 +14,9 @@ from chaoskafka.errors import GRAVEST_FIRST, ChaosKafkaError, ExitCode, UsageErr
 from chaoskafka.report.as_junit import Unjudged, as_junit
 from chaoskafka.report.as_text import as_text
 from chaoskafka.report.result import Result, to_plain
+from chaoskafka.visible import visible
 
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC
 WIDTH_MIN, WIDTH_MAX, WIDTH_PLAIN = 80, 140, 120  # a table is unreadable below, and a line above
 
 Judged = tuple[Result, Path]
@@ -28,16 +30,22 @@ def gravest(codes: Iterable[ExitCode]) -> ExitCode:
 
 def say(text: str) -> None:
     """To stdout: what the command was called for. A reader who left (`| head`) changes no exit code."""
+    _out(visible(text, keep="\n"))
+
+
+def _out(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text.rstrip("\n") + "\n")
+        # What a terminal of another encoding cannot show is a question mark to it, and no reason to fail.
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding).rstrip("\n") + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails again when it flushes at exit
 
 
 def complain(text: str) -> None:
-    """To stderr."""
-    sys.stderr.write(text.rstrip("\n") + "\n")
+    """To stderr; what came from outside moves no cursor there."""
+    sys.stderr.write(visible(text, keep="\n\t").rstrip("\n") + "\n")
     sys.stderr.flush()
 
 
@@ -55,7 +63,7 @@ def show_result(result: Result, run_dir: Path) -> None:
     """The text report, as wide as the terminal allows."""
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size((WIDTH_PLAIN, 24)).columns if terminal else WIDTH_PLAIN
-    say(as_text(result, run_dir, width=min(max(columns, WIDTH_MIN), WIDTH_MAX), colour=terminal))
+    _out(as_text(result, run_dir, width=min(max(columns, WIDTH_MIN), WIDTH_MAX), colour=terminal))
 
 
 def write_reports(
@@ -75,7 +83,8 @@ def writable(*paths: Path | None) -> None:
     """Raises UsageError when a report could not be written: better now than after minutes of running."""
     for path in paths:
         if path is not None:
-            _refusal_told(path, lambda path: path.open("a").close())
+            # A named pipe that nobody reads is refused, not waited for.
+            _refusal_told(path, lambda path: os.close(os.open(path, _APPEND, 0o666)))
 
 
 def _write(path: Path, text: str) -> None:
@@ -86,5 +95,6 @@ def _refusal_told(path: Path, act: Callable[[Path], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         act(path)
-    except OSError as refused:
-        raise UsageError(f"{path}: cannot be written: {refused.strerror}") from refused
+    except (OSError, ValueError) as refused:
+        why = getattr(refused, "strerror", None) or "no file can have such a name"
+        raise UsageError(f"{path}: cannot be written: {why}") from refused

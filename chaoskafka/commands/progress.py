@@ -18,6 +18,7 @@ from rich.text import Text
 
 from chaoskafka.clock import NS_PER_S, Clock, MonotonicClock
 from chaoskafka.progress import Progress
+from chaoskafka.visible import visible
 
 STATUS_EVERY_S = 10.0  # plain status lines: a CI log of a ten-minute run stays below a hundred lines
 REFRESH_PER_S = 4  # the eye wants no more, and two cores are shared with the cluster under test
@@ -53,7 +54,7 @@ class PlainProgress:
     def _line(self, text: str) -> None:
         since_s = (self._clock.now_ns() - self._started_ns) / NS_PER_S
         try:
-            self._stream.write(f"{since_s:7.1f} s  {text}\n")
+            self._stream.write(f"{since_s:7.1f} s  {visible(text)}\n")
             self._stream.flush()
         except (OSError, ValueError):  # whoever watched is gone; the run goes on
             return
@@ -78,11 +79,13 @@ class LiveProgress:
         self._status = text
 
     def note(self, text: str) -> None:
-        self._live.console.print(Text(text))
+        self._live.console.print(Text(visible(text, keep="\n")))
 
     def __rich__(self) -> RenderableType:
         """The moving line, drawn anew by Live at its own pace."""
-        self._spinner.update(text=Text(f"{self._phase}  {self._since_s():.0f} s  {self._status}", overflow="ellipsis"))
+        self._spinner.update(
+            text=Text(f"{self._phase}  {self._since_s():.0f} s  {visible(self._status)}", overflow="ellipsis")
+        )
         return self._spinner
 
     def _since_s(self) -> float:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from chaoskafka.commands import RunRequest
 from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, writable, write_reports
@@ -63,7 +64,7 @@ def _load(request: RunRequest) -> list[tuple[str, Scenario]]:
     loaded, wrong = [], []
     for name in request.scenarios:
         try:
-            loaded.append((name, load_scenario(find_scenario(name), settings=request.settings)))
+            loaded.append((name, _read(name, request)))
         except UsageError as error:
             wrong.append(error)
     if wrong:
@@ -75,11 +76,18 @@ def _load(request: RunRequest) -> list[tuple[str, Scenario]]:
     return loaded
 
 
+def _read(name: str, request: RunRequest) -> Scenario:
+    return load_scenario(find_scenario(name), settings=request.settings, variable=request.variable)
+
+
 def _make_out(out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as refused:
-        raise UsageError(f"{out}: cannot hold run directories: {refused.strerror}") from refused
+        with TemporaryDirectory(dir=out):  # that it is there does not say that anything can be made in it
+            pass
+    except (OSError, ValueError) as refused:
+        why = getattr(refused, "strerror", None) or "no file can have such a name"
+        raise UsageError(f"--out (CHAOSKAFKA_OUT) {out}: cannot hold run directories: {why}") from refused
 
 
 def _runs(scenarios: Sequence[tuple[str, Scenario]], request: RunRequest) -> Iterator[tuple[tuple[str, Scenario], int]]:
@@ -113,7 +121,7 @@ def _play(named: tuple[str, Scenario], seed: int, request: RunRequest) -> _Ended
 def replay_command(name: str, seed: int, request: RunRequest) -> str:
     """The command that plays one run again, as a shell takes it."""
     words = ["chaoskafka", "run", name, "--seed", str(seed)]
-    for setting in request.settings:
+    for setting in (*request.variable, *request.settings):
         words += ["--set", setting]
     if request.timeout_s is not None:
         words += ["--timeout-s", f"{request.timeout_s:g}"]

@@ -10,16 +10,16 @@ from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 
 
-def main(scenarios: Sequence[str], settings: Sequence[str]) -> ExitCode:
+def main(scenarios: Sequence[str], settings: Sequence[str], variable: Sequence[str]) -> ExitCode:
     """Does not block. Every wrong file is explained, not only the first."""
-    codes = [_validate(name, settings) for name in scenarios]
+    codes = [_validate(name, settings, variable) for name in scenarios]
     return gravest(codes)
 
 
-def _validate(name: str, settings: Sequence[str]) -> ExitCode:
+def _validate(name: str, settings: Sequence[str], variable: Sequence[str]) -> ExitCode:
     try:
         path = find_scenario(name)
-        scenario = load_scenario(path, settings=settings)
+        scenario = load_scenario(path, settings=settings, variable=variable)
     except UsageError as wrong:
         explain(wrong)
         return wrong.exit_code

@@ -28,18 +28,24 @@ from chaoskafka.scenario.source import Step, YamlPath
 
 T = TypeVar("T")
 SHOWN_MAX = 80  # characters of a wrong value that a message repeats
+_YAML = {None: "null", True: "true", False: "false"}
 
 
 class Mismatch(ValueError):
-    """A value is not of the type that is wanted; the text says what is."""
+    """A value is not of the type that is wanted; the text says what is. `unquoted`: quotes would mend it."""
+
+    def __init__(self, text: str, *, unquoted: bool = False) -> None:
+        self.unquoted = unquoted
+        super().__init__(text)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong at a place below the bound value."""
+    """What is wrong at a place below the bound value. `unquoted`: text is wanted, and quotes would make it that."""
 
     path: YamlPath
     text: str
+    unquoted: bool = False
 
 
 class BindError(ValueError):
@@ -64,8 +70,8 @@ def plain(value: object) -> Any:
 
 
 def shown(value: object) -> str:
-    """A wrong value as a message repeats it."""
-    text = repr(value)
+    """A wrong value as a message repeats it: nothing, true and false as YAML writes them."""
+    text = _YAML.get(value, repr(value)) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
 
 
@@ -85,10 +91,14 @@ def wanted(kind: Any) -> str:
 
 
 def _mismatch(kind: Any, value: object) -> Mismatch:
-    hint = ""
     if kind is str and isinstance(value, int | float):
-        hint = f'; quote it to make it text: "{value}"'
-    return Mismatch(f"expected {wanted(kind)}, got {shown(value)}{hint}")
+        return Mismatch(unquoted(shown(value)), unquoted=True)
+    return Mismatch(f"expected {wanted(kind)}, got {shown(value)}")
+
+
+def unquoted(written: str) -> str:
+    """What is wrong with a number or a boolean where text is wanted."""
+    return f'expected text, got {written}; quote it to make it text: "{written}"'
 
 
 def _exactly(kind: type, *also: type) -> Callable[[Any, Any], Any]:
@@ -179,7 +189,8 @@ def _mapping(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
 def _setting(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value) if isinstance(value, int | float) else value
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return str(value) if is_number else value
 
 
 def _target(value: Any, _: Any) -> Target:
@@ -238,7 +249,7 @@ def _problems(wrong: BaseException, path: YamlPath) -> list[Problem]:
         indexed, bare = wrong.group_exceptions()
         found = [p for error, at in indexed for p in _at(error, path, at.index)]
         return found + [p for error in bare for p in _problems(error, path)]
-    return [Problem(path, str(wrong))]
+    return [Problem(path, str(wrong), unquoted=getattr(wrong, "unquoted", False))]
 
 
 def _at(error: BaseException, path: YamlPath, step: Step) -> list[Problem]:
@@ -252,7 +263,7 @@ def _of_class(error: BaseException, path: YamlPath, kind: type) -> list[Problem]
     names = [field.name for field in fields(kind) if field.init] if is_dataclass(kind) else []
     if isinstance(error, ForbiddenExtraKeysError):
         return [
-            Problem((*path, str(key)), f"unknown key {key!r}{did_you_mean(str(key), names)}")
+            Problem((*path, str(key)), f"unknown key {shown(key)}{did_you_mean(str(key), names)}")
             for key in sorted(error.extra_fields, key=str)
         ]
     field, colon, text = str(error).partition(": ")

@@ -20,6 +20,11 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
+from chaoskafka.visible import cut
+
+ALLOWED_MAX = 30  # words that a message lists: all that there are of one kind
+GUESSES_MAX = 300  # names that are compared: each costs some 20 us, and a file may have a thousand slips
+
 
 class Kind(StrEnum):
     """What a word can name; the value is the package of its members."""
@@ -49,15 +54,16 @@ class UnknownWord(LookupError):
 
     def __init__(self, kind: Kind, word: str, known: Iterable[str]) -> None:
         self.kind, self.word, self.known = kind, word, tuple(sorted(known))
-        super().__init__(f"no {kind.singular} is called {word!r}{did_you_mean(word, self.known)}")
+        super().__init__(f"no {kind.singular} is called {cut(word)!r}{did_you_mean(word, self.known)}")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error sentence: the nearest known word, if one is near, and all that are allowed."""
     allowed = sorted(known)
-    near = difflib.get_close_matches(word, allowed, n=1)
+    near = difflib.get_close_matches(word, allowed[:GUESSES_MAX], n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{guess}; allowed: {', '.join(allowed) if allowed else 'none'}"
+    more = [f"and {len(allowed) - ALLOWED_MAX} more"] if len(allowed) > ALLOWED_MAX else []
+    return f"{guess}; allowed: {', '.join([*allowed[:ALLOWED_MAX], *more]) or 'none'}"
 
 
 @cache

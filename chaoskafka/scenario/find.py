@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from chaoskafka.errors import UsageError
 from chaoskafka.scenario.catalogue import did_you_mean
+from chaoskafka.visible import cut
 
 SHIPPED = Path(__file__).parent.parent / "scenarios"
 LOCAL = Path("scenarios")
@@ -18,12 +20,12 @@ def find_scenario(name_or_path: str) -> Path:
     Raises UsageError, naming what there is.
     """
     path = Path(name_or_path)
-    if path.is_file():
-        return path
     named = scenarios_by_name()
-    if name_or_path in named:
+    if name_or_path in named and not os.path.isfile(path):  # noqa: PTH113 - Path's raises for what cannot be a name
         return named[name_or_path]
-    raise UsageError(f"no scenario file or name {name_or_path!r}{did_you_mean(name_or_path, named)}")
+    if os.path.lexists(path):
+        return path  # whoever reads it says what is wrong with it
+    raise UsageError(f"no scenario file or name {cut(name_or_path)!r}{did_you_mean(name_or_path, named)}")
 
 
 def scenarios_by_name() -> Mapping[str, Path]:

@@ -8,45 +8,59 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from chaoskafka.checks import Check
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ScenarioError
-from chaoskafka.scenario.bind import BindError, bind, shown
+from chaoskafka.files import Unreadable, read_regular
+from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
 from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanStep, Scenario
-from chaoskafka.scenario.overrides import override
-from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules
-from chaoskafka.scenario.source import Tree, YamlPath, read_tree
+from chaoskafka.scenario.overrides import VARIABLE, override
+from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules, too_long
+from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, YamlPath, read_tree
 
 T = TypeVar("T")
 
 KEYS = ("title", "cluster", "topics", "workloads", "plan", "expect", "seed", "timeout_s")
+FOREIGN_SHOWN = 5  # keys of a file that is no scenario
 ITEMS_MAX = 1000  # of each list: a soak of a day with a fault every two minutes has 720
 PROBLEMS_MAX = 20  # shown for one file
+PROBLEMS_SOUGHT_MAX = 200  # of parts that do not fit each other: one wrong name breaks a rule wherever it is used
+TITLE_MAX = 200  # characters: a line for reports
 
 
-def load_scenario(path: Path, *, settings: Sequence[str] = ()) -> Scenario:
+def load_scenario(path: Path, *, settings: Sequence[str] = (), variable: Sequence[str] = ()) -> Scenario:
     """Read and check a scenario file; `settings` are `PATH=VALUE` texts that win over the file.
+
+    `variable`: those of $CHAOSKAFKA_SET, which win over the file too, and over which `settings` win.
 
     Raises ScenarioError for the first problem in the file, with the others as its notes.
     """
     try:
-        raw = path.read_bytes()
-    except OSError as missing:
-        raise ScenarioError(str(path), "", f"cannot be read: {missing.strerror}") from missing
-    return load_text(raw, name=path.stem, file=str(path), settings=settings)
+        raw = read_regular(path, max_bytes=SCENARIO_MAX_BYTES)
+    except Unreadable as why:
+        raise ScenarioError(str(path), "", f"cannot be read: {why}") from why
+    return load_text(raw, name=path.stem, file=str(path), settings=settings, variable=variable)
 
 
-def load_text(text: str | bytes, *, name: str, file: str | None = None, settings: Sequence[str] = ()) -> Scenario:
+def load_text(
+    text: str | bytes,
+    *,
+    name: str,
+    file: str | None = None,
+    settings: Sequence[str] = (),
+    variable: Sequence[str] = (),
+) -> Scenario:
     """As `load_scenario`, from text."""
-    tree = override(read_tree(text, file or name), settings)
+    tree = override(override(read_tree(text, file or name), variable, source=VARIABLE), settings)
     reading = _Reading(tree)
     scenario = reading.scenario(name, file)
     if scenario is not None and not reading.problems:
-        for path, problem in broken_rules(scenario):
+        for path, problem in islice(broken_rules(scenario), PROBLEMS_SOUGHT_MAX):
             reading.add(path, problem)
     if reading.problems or scenario is None:
         raise _together(reading.problems)
@@ -55,7 +69,7 @@ def load_text(text: str | bytes, *, name: str, file: str | None = None, settings
 
 def _together(problems: Sequence[ScenarioError]) -> ScenarioError:
     """The first problem in the order of the file, the others as its notes."""
-    first, *others = sorted(problems, key=lambda problem: (problem.file.startswith("--set"), problem.line or 0))
+    first, *others = sorted(problems, key=lambda problem: (problem.line is None, problem.line or 0))
     for other in others[: PROBLEMS_MAX - 1]:
         first.add_note(str(other))
     if len(others) >= PROBLEMS_MAX:
@@ -79,12 +93,18 @@ class _Reading:
         if not isinstance(top, Mapping):
             self.add((), f"expected a mapping, got {shown(top)}")
             return None
+        if top and not any(key in KEYS for key in top):
+            found = ", ".join(shown(key) for key in list(top)[:FOREIGN_SHOWN])
+            self.add((), f"no scenario: none of its keys ({found}) is one of {', '.join(KEYS)}")
+            return None
         for key in top:
             if key not in KEYS:
-                self.add((key,), f"unknown key {key!r}{did_you_mean(key, KEYS)}")
+                self.add((key,), f"unknown key {shown(key)}{did_you_mean(key, KEYS)}")
         if not NAME.match(name):
             self.add((), f"the file's name {name!r} names the run's directory: {NAME_RULE}")
         title = self._bound(("title",), str | None)
+        if title is not None and not 0 < len(title) <= TITLE_MAX:
+            self.add(("title",), f"{shown(title)} has {len(title)} characters; a title has 1 to {TITLE_MAX}")
         seed, timeout_s = self._bound(("seed",), int | None), self._bound(("timeout_s",), float | None)
         cluster = self._bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
         topics, workloads = self._topics(top.get("topics")), self._workloads(top)
@@ -107,7 +127,8 @@ class _Reading:
 
     def _topics(self, written: Any) -> dict[str, TopicSpec]:
         if not isinstance(written, Mapping) or not written:
-            self.add(("topics",), "at least one topic is needed: a mapping of names to partitions and the like")
+            got = f"got {shown(written)}; " if "topics" in self._tree.value else ""
+            self.add(("topics",), f"{got}at least one topic is needed: a mapping of names to partitions and the like")
             return {}
         bound = {name: self._bound(("topics", name), TopicSpec) for name in written}
         return {name: spec for name, spec in bound.items() if spec is not None}
@@ -136,14 +157,26 @@ class _Reading:
         return PlanStep(after_s=after_s, word=fault.word, fault=fault.value)
 
     def _expect(self, top: Mapping[str, Any], workloads: Sequence[Named[object]]) -> tuple[Named[Check], ...]:
+        reads = any(getattr(item.value, "group", None) for item in workloads)
         if "expect" not in top:
             # Without a consumer nothing is delivered, and the check for it could never be anything but unknown.
-            reads = any(getattr(item.value, "group", None) for item in workloads)
             words = [word for word in DEFAULT_EXPECT if reads or word != "all_delivered"]
             return tuple(Named(word=word, value=find(Kind.CHECK, word)()) for word in words)
         items = self._list(top["expect"], ("expect",))
         found = [self._named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
+        self._unfit([item.word if item is not None else None for item in found], reads=reads)
         return tuple(item for item in found if item is not None and item.word != ALWAYS_ON)
+
+    def _unfit(self, words: Sequence[str | None], *, reads: bool) -> None:
+        """Checks that each may be asked, but not together, or not of these workloads."""
+        for i, word in enumerate(words):
+            if word is not None and word in words[:i]:
+                first = self._tree.origin(("expect", words.index(word), word)).line
+                self.add(("expect", i, word), f"{word} is asked twice; first in line {first}")
+        if "all_delivered" in words and not reads and not self.problems:
+            self.add(("expect", words.index("all_delivered")), "all_delivered: nothing reads, so nothing is delivered")
+        if set(words) == {ALWAYS_ON}:
+            self.add(("expect",), f"{ALWAYS_ON} is judged in every run; ask for something else too")
 
     def _list(self, written: Any, path: YamlPath) -> list[Any]:
         if not isinstance(written, list) or not written:
@@ -169,7 +202,11 @@ class _Reading:
             self.add((*path, word), str(unknown))
             return None
         value = self._bound((*path, word), member, {} if parameters is None and not fields(member) else parameters)
-        return None if value is None else Named(word=word, value=value)
+        if value is None:
+            return None
+        for field, problem in too_long(value):
+            self.add((*path, word, field), problem)
+        return Named(word=word, value=value)
 
     def _bound(self, path: YamlPath, kind: Any, value: Any = ...) -> Any:
         """The value at `path`, or the given one, as a `kind`; None after a problem."""
@@ -179,7 +216,9 @@ class _Reading:
             return bind(kind, value)
         except BindError as wrong:
             for problem in wrong.problems:
-                self.add((*path, *problem.path), problem.text)
+                at = (*path, *problem.path)
+                written = self._tree.origin(at).written if problem.unquoted else None
+                self.add(at, problem.text if written is None else unquoted(written))  # 4.10, where Python has 4.1
             return None
 
     def _at(self, path: YamlPath) -> Any:

@@ -13,17 +13,22 @@ from typing import Any
 
 from chaoskafka.errors import ScenarioError
 from chaoskafka.scenario.source import Origin, Tree, YamlPath, read_tree, show
+from chaoskafka.visible import cut
 
 OVERRIDES_MAX = 200
+VARIABLE = "CHAOSKAFKA_SET"
 _STEP = re.compile(r"""\[(?P<index>\d{1,6})\]|\["(?P<quoted>[^"]+)"\]|(?P<plain>[A-Za-z_][A-Za-z0-9_-]*)""")
 
 
-def override(tree: Tree, settings: Sequence[str]) -> Tree:
-    """Apply each setting in order. Raises ScenarioError: no `=`, a path that cannot be, a value that is not YAML."""
+def override(tree: Tree, settings: Sequence[str], *, source: str = "--set") -> Tree:
+    """Apply each setting in order; `source` is where a user wrote them.
+
+    Raises ScenarioError: no `=`, a path that cannot be, a value that is not YAML.
+    """
     if len(settings) > OVERRIDES_MAX:
-        raise ScenarioError("--set", "", f"{len(settings)} settings; at most {OVERRIDES_MAX}")
+        raise ScenarioError(source, "", f"{len(settings)} settings; at most {OVERRIDES_MAX}")
     for setting in settings:
-        tree = _apply(tree, setting)
+        tree = _apply(tree, setting, f"{source} {cut(setting)}")
     return tree
 
 
@@ -35,14 +40,13 @@ def parse_path(text: str, source: str) -> YamlPath:
         at += text[at] == "." and bool(steps)
         step = _STEP.match(text, at)
         if step is None:
-            raise ScenarioError(source, "", f"not a path: {text!r}; write it like plan[0].kill.for_s")
+            raise ScenarioError(source, "", f"not a path: {cut(text)!r}; write it like plan[0].kill.for_s")
         steps.append(int(step["index"]) if step["index"] else step["quoted"] or step["plain"])
         at = step.end()
     return tuple(steps)
 
 
-def _apply(tree: Tree, setting: str) -> Tree:
-    source = f"--set {setting}"
+def _apply(tree: Tree, setting: str, source: str) -> Tree:
     path_text, equals, value_text = setting.partition("=")
     path = parse_path(path_text.strip(), source)
     if not equals or not path:
@@ -51,7 +55,7 @@ def _apply(tree: Tree, setting: str) -> Tree:
     root = copy.deepcopy(tree.value)
     _put(root, path, written.value, source)
     origins = {known: origin for known, origin in tree.origins.items() if known[: len(path)] != path}
-    origins |= {(*path, *below): Origin(source, None) for below in written.origins}
+    origins |= {(*path, *below): Origin(source, None, at.written) for below, at in written.origins.items()}
     return Tree(root, origins, tree.question)
 
 

@@ -1,22 +1,35 @@
 """What no section of a scenario can see alone: its parts must fit each other. In: a bound Scenario. Out: broken rules.
 
-Faults and workloads are asked by their fields, so that a new one is held to the same rules without a line here: `topic`
-names a topic, `group` a consumer group, a `Target` somebody in this cluster.
+Faults, workloads and checks are asked by their fields, so that a new one is held to the same rules without a line here:
+`topic` names a topic, `group` a consumer group, a `Target` somebody in this cluster, and what ends in `_s` is a time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from typing import Any
 
+from chaoskafka.cluster.config import config_problems
+from chaoskafka.cluster.spec import TopicSpec
+from chaoskafka.cluster.targets import Kind as Who
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.versions import SUPPORTED
+from chaoskafka.scenario.bind import shown
 from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.source import YamlPath
 
 NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,200}\Z")
 NAME_RULE = "1 to 200 letters, digits, '.', '_' and '-', for it goes into file names"
+SECONDS_MAX = 7 * 24 * 3600.0  # a week: longer than any soak; what is above is a slip, often milliseconds
+PARTITIONS_MAX = 1000  # of all topics: each is timed, audited and has files of its own
+TIMEOUT_MIN_S = 1.0  # as of --timeout-s
+SEED_MAX = 2**63 - 1  # whatever holds seeds as 64-bit numbers can hold this one
+# Load is steady when each partition had an acknowledgement of late, and nobody waits longer than a minute for it to
+# flow: a partition that hears of nothing for so long would leave the question unasked.
+SILENCE_MAX_S = 10.0
 
 Broken = tuple[YamlPath, str]
 
@@ -24,50 +37,105 @@ Broken = tuple[YamlPath, str]
 def broken_rules(scenario: Scenario) -> Iterator[Broken]:
     """Every rule that the scenario breaks, with the path of what breaks it."""
     yield from _numbers(scenario)
+    yield from _cluster(scenario)
     yield from _topics(scenario)
     yield from _workloads(scenario)
     yield from _plan(scenario)
 
 
+def too_long(part: object) -> Iterator[tuple[str, str]]:
+    """The times of a part that no run would live to see, each with its problem. Which may be 0 the part says itself."""
+    for field in fields(part):  # type: ignore[arg-type]  # every part is a dataclass: the catalogue saw to it
+        value = getattr(part, field.name)
+        if field.name.endswith("_s") and isinstance(value, float) and value > SECONDS_MAX:
+            yield field.name, f"{value:g} is above {SECONDS_MAX:g} s (a week)"
+
+
 def _numbers(scenario: Scenario) -> Iterator[Broken]:
-    if scenario.seed is not None and scenario.seed < 0:
-        yield ("seed",), f"{scenario.seed} is below 0"
-    if scenario.timeout_s is not None and scenario.timeout_s <= 0:
-        yield ("timeout_s",), f"{scenario.timeout_s} is not above 0"
+    if scenario.seed is not None and not 0 <= scenario.seed <= SEED_MAX:
+        yield ("seed",), f"{scenario.seed} is not between 0 and {SEED_MAX}"
+    timeout_s = scenario.timeout_s
+    if timeout_s is not None and not TIMEOUT_MIN_S <= timeout_s <= SECONDS_MAX:
+        yield ("timeout_s",), f"{timeout_s:g} is not between {TIMEOUT_MIN_S:g} and {SECONDS_MAX:g} (a week)"
+
+
+def _cluster(scenario: Scenario) -> Iterator[Broken]:
+    kafka = scenario.cluster.kafka
+    if kafka not in SUPPORTED:
+        yield ("cluster", "kafka"), f"{shown(kafka)} is not supported{did_you_mean(kafka, SUPPORTED)}"
+    for key, problem in config_problems(scenario.cluster.config):
+        yield ("cluster", "config", key), problem
 
 
 def _topics(scenario: Scenario) -> Iterator[Broken]:
     brokers = len(scenario.cluster.broker_ids)
+    partitions = sum(topic.partitions for topic in scenario.topics.values())
+    most = max(scenario.topics, key=lambda name: scenario.topics[name].partitions)
+    if partitions > PARTITIONS_MAX:
+        yield ("topics", most, "partitions"), f"{partitions} partitions in all topics; at most {PARTITIONS_MAX}"
+    metrics: dict[str, str] = {}  # Kafka names its metrics by topics, and in those names takes '.' and '_' for one
     for name, topic in scenario.topics.items():
+        other = metrics.setdefault(name.replace(".", "_"), name)
+        if other != name:
+            yield ("topics", name), f"{name!r} and {other!r} differ in '.' and '_' only, which Kafka refuses"
         if not NAME.match(name):
-            yield ("topics", name), f"{name!r} cannot name a topic: {NAME_RULE}"
+            yield ("topics", name), f"{shown(name)} cannot name a topic: {NAME_RULE}"
         elif name.startswith("__"):
             yield ("topics", name), f"{name!r}: names that begin with __ are Kafka's own"
         if topic.replication_factor > brokers:
-            problem = f"{topic.replication_factor} replicas do not fit on {brokers} brokers"
+            problem = f"{topic.replication_factor} replicas do not fit on {brokers} brokers; at most {brokers}"
             yield ("topics", name, "replication_factor"), problem
+        if "min.insync.replicas" in topic.config:
+            problem = "cannot be set here; the topic's own min_insync_replicas says it"
+            yield ("topics", name, "config", "min.insync.replicas"), problem
 
 
 def _workloads(scenario: Scenario) -> Iterator[Broken]:
+    loaded = {_text(item.value, "topic") for item in scenario.workloads if _text(item.value, "group") is None}
     for i, item in enumerate(scenario.workloads):
         path: YamlPath = ("workloads", i, item.word)
-        topic, group = getattr(item.value, "topic", None), getattr(item.value, "group", None)
-        if isinstance(topic, str) and topic not in scenario.topics:
-            yield (*path, "topic"), f"no topic is called {topic!r}{did_you_mean(topic, scenario.topics)}"
-        if isinstance(group, str) and not NAME.match(group):
-            yield (*path, "group"), f"{group!r} cannot name a group: {NAME_RULE}"
+        topic, group = _text(item.value, "topic"), _text(item.value, "group")
+        if topic is not None and topic not in scenario.topics:
+            yield (*path, "topic"), f"no topic is called {shown(topic)}{did_you_mean(topic, scenario.topics)}"
+        elif topic is not None and topic not in loaded:
+            yield (*path, "topic"), f"no workload produces to {shown(topic)}, so there is nothing to read"
+        if group is not None and not NAME.match(group):
+            yield (*path, "group"), f"{shown(group)} cannot name a group: {NAME_RULE}"
+        yield from _rate(item.value, path, scenario.topics)
+
+
+def _rate(workload: object, path: YamlPath, topics: Mapping[str, TopicSpec]) -> Iterator[Broken]:
+    """Each process sends to all partitions in turn."""
+    rate_per_s, topic = getattr(workload, "rate_per_s", None), topics.get(_text(workload, "topic") or "")
+    if not isinstance(rate_per_s, float) or topic is None:
+        return
+    turns = topic.partitions * getattr(workload, "processes", 1)
+    if turns / rate_per_s > SILENCE_MAX_S:
+        problem = f"{rate_per_s:g} is too little: each process would send to each of {topic.partitions} partitions"
+        yield (
+            (*path, "rate_per_s"),
+            f"{problem} only every {turns / rate_per_s:g} s; at least {turns / SILENCE_MAX_S:g}",
+        )
+
+
+def _text(part: object, field: str) -> str | None:
+    value: Any = getattr(part, field, None)
+    return value if isinstance(value, str) else None
 
 
 def _plan(scenario: Scenario) -> Iterator[Broken]:
     for i, step in enumerate(scenario.plan):
-        if step.after_s < 0:
-            yield ("plan", i, "after_s"), f"{step.after_s} is below 0"
-        if step is scenario.plan[-1] and getattr(step.fault, "for_s", ...) is None:
-            yield ("plan", i, step.word), "for_s is missing: the plan ends here, so the fault would be healed at once"
+        if not 0 <= step.after_s <= SECONDS_MAX:
+            yield ("plan", i, "after_s"), f"{step.after_s:g} is not between 0 and {SECONDS_MAX:g} s (a week)"
+        if getattr(step.fault, "for_s", ...) is None:
+            why = "the next fault waits until the cluster is whole, which this one would prevent"
+            if step is scenario.plan[-1]:
+                why = "the plan ends here, so the fault would be healed at once"
+            yield ("plan", i, step.word), f"for_s is missing: {why}"
         for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
             target = getattr(step.fault, field.name)
             if isinstance(target, Target):
-                for problem in _target(scenario, target):
+                for problem in (*_target(scenario, target), *_nobody(scenario, target)):
                     yield ("plan", i, step.word, field.name), problem
 
 
@@ -75,14 +143,26 @@ def _target(scenario: Scenario, target: Target) -> Iterator[str]:
     groups = {group for item in scenario.workloads if isinstance(group := getattr(item.value, "group", None), str)}
     for topic, partition in target.partitions:
         if topic not in scenario.topics:
-            yield f"no topic is called {topic!r}{did_you_mean(topic, scenario.topics)}"
+            yield f"no topic is called {shown(topic)}{did_you_mean(topic, scenario.topics)}"
         elif partition >= scenario.topics[topic].partitions:
             last = scenario.topics[topic].partitions - 1
             yield f"{topic}/{partition}: the partitions of {topic} are 0 to {last}"
     for group in target.groups:
         if group not in groups:
-            yield f"no workload reads as group {group!r}{did_you_mean(group, groups)}"
-    known = {node.node_id for node in scenario.cluster.members}
-    for node_id in target.node_ids:
-        if node_id not in known:
-            yield f"there is no node {node_id}; there are {', '.join(map(str, sorted(known)))}"
+            yield f"no workload reads as group {shown(group)}{did_you_mean(group, groups)}"
+    known = {Who.NODE: [node.node_id for node in scenario.cluster.members], Who.BROKER: scenario.cluster.broker_ids}
+    for phrase in target.phrases:
+        if phrase.number is not None and phrase.number not in known[phrase.kind]:
+            yield f"there is no {phrase.kind} {phrase.number}; there are {', '.join(map(str, known[phrase.kind]))}"
+
+
+def _nobody(scenario: Scenario, target: Target) -> Iterator[str]:
+    """Targets whose parts are there, and yet fit nobody whatever the cluster does."""
+    who, *filters = target.phrases
+    for phrase in filters:
+        if phrase.negated and phrase.plain == who.plain:
+            yield f"{target.text!r} fits nobody: {str(phrase)!r} rules out all that {who.plain!r} names"
+    for phrase in target.phrases:
+        led = scenario.topics.get(phrase.partition[0]) if phrase.partition else None
+        if phrase.kind is Who.FOLLOWER and led is not None and led.replication_factor == 1:
+            yield f"{phrase.plain}: with replication_factor 1 no partition has a follower"

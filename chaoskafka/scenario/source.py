@@ -2,22 +2,25 @@
 
 Scalars are read by YAML 1.2's core rules (`no`, `on` and `1:30` are text). A scenario needs no anchors, aliases, tags,
 merges or second documents, so all are refused: what is read is what is written, and no file can unfold into a bomb.
+Every key and value is one line of visible text: what a scenario says ends up in terminals, file names and properties.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
 import yaml
 
 from chaoskafka.errors import ScenarioError
+from chaoskafka.visible import SHOWN_MAX, cut, hidden
 
 SCENARIO_MAX_BYTES = 256 * 1024  # the largest of ours has 2 KiB
 DEPTH_MAX = 16  # the deepest place that means anything is below 8
+NODES_MAX = 20_000  # keys and values: a plan of a thousand faults has 8,000
 
 Step = str | int
 YamlPath = tuple[Step, ...]
@@ -26,10 +29,11 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value was written; `line` counts from 1, None when it is no file's."""
+    """Where a value was written; `line` counts from 1, None: in no file. `written`: a scalar, letter by letter."""
 
     file: str
     line: int | None
+    written: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,10 @@ def show(path: YamlPath) -> str:
     for step in path:
         if isinstance(step, int):
             text += f"[{step}]"
-        elif _PLAIN.match(step):
+        elif _PLAIN.match(step) and len(step) <= SHOWN_MAX:
             text += f".{step}"
         else:
-            text += f'["{step}"]'
+            text += f'["{cut(step)}"]'
     return text.removeprefix(".")
 
 
@@ -96,36 +100,49 @@ def read_tree(text: str | bytes, file: str) -> Tree:
     try:
         decoded = raw.decode("utf-8-sig")
     except UnicodeDecodeError as broken:
-        raise ScenarioError(file, "", f"not UTF-8: {broken}") from broken
+        line = raw.count(b"\n", 0, broken.start) + 1
+        raise ScenarioError(file, "", f"not UTF-8: byte {raw[broken.start]:#04x}", line=line) from broken
     try:
-        _refuse_the_unneeded(decoded, file)
+        loader = _CoreLoader(decoded)
+    except yaml.reader.ReaderError as broken:
+        line = decoded.count("\n", 0, broken.position) + 1
+        raise ScenarioError(
+            file, "", f"not YAML: a file cannot hold the character {cut(decoded[broken.position])}", line=line
+        ) from broken
+    try:
+        _refuse_the_unneeded(loader, file)
         root = yaml.compose(decoded, Loader=_CoreLoader)
     except yaml.MarkedYAMLError as broken:
-        line = broken.problem_mark.line + 1 if broken.problem_mark else None
-        raise ScenarioError(file, "", f"not YAML: {broken.problem or broken}", line=line) from broken
-    except yaml.YAMLError as broken:
-        raise ScenarioError(file, "", f"not YAML: {broken}") from broken
+        mark = broken.problem_mark
+        problem = f"not YAML: {cut(broken.problem or str(broken))}"
+        raise ScenarioError(file, "", problem, line=mark.line + 1 if mark else None) from broken
+    except (ValueError, OverflowError) as broken:  # "\U00110000"
+        raise ScenarioError(file, "", "not YAML: an escape that is no character", line=loader.line + 1) from broken
     if root is None:
         raise ScenarioError(file, "", "the file is empty")
     origins: dict[YamlPath, Origin] = {}
     return Tree(_plain(root, (), file, origins), origins, _first_comment(decoded))
 
 
-def _refuse_the_unneeded(text: str, file: str) -> None:
+def _refuse_the_unneeded(loader: _CoreLoader, file: str) -> None:
     """Walks events, before anything is built, so that a hostile file costs no memory and no stack."""
-    depth = documents = 0
-    for event in yaml.parse(text, Loader=_CoreLoader):
+    depth = documents = nodes = 0
+    while loader.check_event():
+        event: yaml.Event = loader.get_event()  # type: ignore[no-untyped-call]  # its stubs leave it out
         line = _line(event)
         documents += isinstance(event, yaml.DocumentStartEvent)
+        nodes += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise ScenarioError(file, "", "anchors and aliases are not allowed; write the value out", line=line)
         if tag := getattr(event, "tag", None):
-            raise ScenarioError(file, "", f"tags are not allowed: {tag}", line=line)
+            raise ScenarioError(file, "", f"tags are not allowed: {cut(tag)}", line=line)
         if depth > DEPTH_MAX:
             raise ScenarioError(file, "", f"nested deeper than {DEPTH_MAX} levels", line=line)
         if documents > 1:
             raise ScenarioError(file, "", "a second document; one file is one scenario", line=line)
+        if nodes > NODES_MAX:
+            raise ScenarioError(file, "", f"more than {NODES_MAX} keys and values", line=line)
 
 
 def _line(marked: yaml.Event | yaml.Node) -> int | None:
@@ -134,26 +151,46 @@ def _line(marked: yaml.Event | yaml.Node) -> int | None:
 
 def _plain(node: yaml.Node, path: YamlPath, file: str, origins: dict[YamlPath, Origin]) -> Any:
     """Recursion is bounded by DEPTH_MAX."""
-    origins[path] = Origin(file, _line(node))
     if isinstance(node, yaml.MappingNode):
+        origins[path] = Origin(file, _line(node))
         plain: dict[str, Any] = {}
         for key, below in node.value:
-            line = _line(key)
-            if not isinstance(key, yaml.ScalarNode):
-                raise ScenarioError(file, show(path), "a key must be text", line=line)
-            if key.value in plain:
-                raise ScenarioError(file, show((*path, key.value)), "written twice", line=line)
-            plain[key.value] = _plain(below, (*path, key.value), file, origins)
-            origins[(*path, key.value)] = Origin(file, line)
+            name, line = _key(key, path, file), _line(key)
+            if name in plain:
+                first = origins[(*path, name)].line
+                raise ScenarioError(file, show((*path, name)), f"written twice; first in line {first}", line=line)
+            plain[name] = _plain(below, (*path, name), file, origins)
+            origins[(*path, name)] = replace(origins[(*path, name)], line=line)
         return plain
     if isinstance(node, yaml.SequenceNode):
+        origins[path] = Origin(file, _line(node))
         return [_plain(below, (*path, i), file, origins) for i, below in enumerate(node.value)]
-    return _scalar(node)
+    written = _one_line(node, path, file)
+    origins[path] = Origin(file, _line(node), written)
+    return _scalar(node.tag, written)
 
 
-def _scalar(node: yaml.Node) -> str | int | float | bool | None:
-    written = str(node.value)
-    match node.tag.rpartition(":")[2]:
+def _key(node: yaml.Node, path: YamlPath, file: str) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise ScenarioError(file, show(path), "a key must be text", line=_line(node))
+    if node.value == "<<" and node.style is None:
+        problem = "merge keys are not allowed; write the values out"
+        raise ScenarioError(file, show((*path, "<<")), problem, line=_line(node))
+    return _one_line(node, (*path, str(node.value)), file)
+
+
+def _one_line(node: yaml.Node, path: YamlPath, file: str) -> str:
+    """A scalar's text; the line break that a block scalar (`>`, `|`) ends with is not part of it."""
+    text = str(node.value)
+    text = text.rstrip("\n") if getattr(node, "style", None) in ("|", ">") else text
+    if found := hidden(text):
+        problem = f"holds the character {found}; keys and values are one line of visible characters"
+        raise ScenarioError(file, show(path), problem, line=_line(node))
+    return text
+
+
+def _scalar(tag: str, written: str) -> str | int | float | bool | None:
+    match tag.rpartition(":")[2]:
         case "int":
             return int(written)
         case "float":

@@ -79,18 +79,18 @@ def test_a_whole_value_binds_and_comes_back() -> None:
     ("key", "wrong", "problem"),
     [
         ("name", 5, 'expected text, got 5; quote it to make it text: "5"'),
-        ("name", None, "expected text, got None"),
+        ("name", None, "expected text, got null"),
         ("name", "bad", "'bad' is not good"),
         ("for_s", "15s", "expected a number, got '15s'"),
-        ("for_s", True, "expected a number, got True"),
+        ("for_s", True, "expected a number, got true"),
         ("for_s", float("inf"), "expected a number, got inf"),
         ("for_s", float("nan"), "expected a number, got nan"),
         ("acks", "al", "'al' is not allowed; did you mean 'all'?; allowed: 1, all"),
-        ("acks", True, "True is not allowed"),
+        ("acks", True, "true is not allowed"),
         ("colour", "rad", "'rad' is not allowed; did you mean 'red'?; allowed: blue, red"),
         ("limit", "bond", "expected a number or one of bound, got 'bond'"),
         ("inner", 5, "expected a mapping, got 5"),
-        ("inner", None, "expected a mapping, got None"),
+        ("inner", None, "expected a mapping, got null"),
         ("many", "ab", "expected a list, got 'ab'"),
         ("many", {"count": 1}, "expected a list"),
         ("settings", [1], "expected a mapping, got [1]"),
@@ -108,12 +108,12 @@ def test_every_problem_is_found_at_once_with_its_path() -> None:
     assert found[()] == "name is missing"
     assert found[("inner", "count")] == "expected a whole number, got 1.0"
     assert found[("many", 1, "cuont")] == "unknown key 'cuont'; did you mean 'count'?; allowed: count"
-    assert found[("settings", "a")] == "expected text, got None"
+    assert found[("settings", "a")] == "expected text, got null"
     assert "did you mean 'name'?" in found[("nam",)]
 
 
 def test_what_is_no_mapping_is_told_as_such() -> None:
-    assert problems(None, ClusterSpec) == {(): "expected a mapping, got None"}
+    assert problems(None, ClusterSpec) == {(): "expected a mapping, got null"}
 
 
 def test_a_value_s_own_validation_lands_on_its_field() -> None:

@@ -130,7 +130,7 @@ def test_the_cluster_has_defaults_and_the_title_is_the_name() -> None:
         ("- produce:", "- prodcue:", 7, "no workload is called 'prodcue'; did you mean 'produce'?"),
         ("group: readers", "group: 'a/b'", 8, "workloads[1].consume.group: 'a/b' cannot name a group"),
         ("after_s: 5", "after_s: soon", 10, "plan[0].after_s: expected a number, got 'soon'"),
-        ("after_s: 5", "after_s: -5", 10, "plan[0].after_s: -5.0 is below 0"),
+        ("after_s: 5", "after_s: -5", 10, "plan[0].after_s: -5 is not between 0 and 604800 s"),
         ("after_s: 5\n    kill", "kill", 10, "after_s is missing"),
         (", for_s: 15", "", 11, "plan[0].kill: for_s is missing: the plan ends here"),
         ("    kill:", "    kil:", 11, "plan[0].kil: no fault is called 'kil'; did you mean 'kill'?"),
@@ -147,7 +147,7 @@ def test_the_cluster_has_defaults_and_the_title_is_the_name() -> None:
             11,
             "no workload reads as group 'raeders'; did you",
         ),
-        ("leader of orders/0", "broker 4", 11, "there is no node 4; there are 1, 2, 3"),
+        ("leader of orders/0", "broker 4", 11, "there is no broker 4; there are 1, 2, 3"),
         ("leader of orders/0", "laeder of orders/0", 11, "plan[0].kill.target"),
         ("for_s: 15", "for_s: 0", 11, "plan[0].kill.for_s: 0.0 is not above 0"),
         ("    kill:", "    wait: 5\n    kill:", 10, "plan[0]: expected one fault"),
@@ -193,8 +193,8 @@ def test_a_setting_is_typed_and_checked_like_the_file() -> None:
 def test_seed_and_timeout_of_the_file() -> None:
     scenario = load_text(GOOD + "seed: 7\ntimeout_s: 300\n", name="x")
     assert (scenario.seed, scenario.timeout_s) == (7, 300.0)
-    assert "seed: -1 is below 0" in wrong(GOOD + "seed: -1\n")[0]
-    assert "timeout_s: 0.0 is not above 0" in wrong(GOOD + "timeout_s: 0\n")[0]
+    assert "seed: -1 is not between 0 and" in wrong(GOOD + "seed: -1\n")[0]
+    assert "timeout_s: 0 is not between 1 and" in wrong(GOOD + "timeout_s: 0\n")[0]
 
 
 def test_a_list_has_a_limit() -> None:
