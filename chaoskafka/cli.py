@@ -150,6 +150,16 @@ def heal(
     _perform("heal", lambda command: command.main(all_runs=all_runs))
 
 
+@app.command()
+def doctor(
+    *,
+    out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories would go.")] = Path("runs"),
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON.")] = None,
+) -> None:
+    """Try for real what a run needs of this machine and its engine, and say what mends what is missing."""
+    _perform("doctor", lambda command: command.main(out, json))
+
+
 @image.command("build")
 def image_build(
     kafka: Annotated[str, typer.Option(metavar="VERSION", help="Kafka release.")] = "4.2.0",

@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaoskafka import nemesis
+from chaoskafka import machine, nemesis
 from chaoskafka.audit.settle import settle
 from chaoskafka.audit.whole import audit
 from chaoskafka.clock import NS_PER_S
@@ -132,6 +132,10 @@ class _Run:
             self.header.save(self.run_dir)
             self.progress.note(f"seed {self.options.seed}; replay: {self.options.replay}")
         with self.phases.phase(Phase.PREFLIGHT):
+            machine.check_run_directory(self.run_dir)
+            for doubt in machine.doubts():
+                self.events.write("note", text=doubt)
+                self.progress.note(doubt)
             for step in steps:
                 lacking = [need.__name__ for need in step.fault.needs if need not in self.runtime.abilities]
                 if lacking:

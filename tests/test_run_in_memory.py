@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import phases, run, traffic
+from chaoskafka import machine, phases, run, traffic
 from chaoskafka.audit import settle
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import ExitStatus
@@ -215,6 +215,26 @@ def test_topics_that_are_refused_are_told_with_the_node_that_died(tmp_path: Path
     outcome = play(Memory(trouble={"create_topics": die}), tmp_path, progress=progress)
     assert outcome.exit_code is ExitCode.ENVIRONMENT
     assert any("silence\nKafka on node-1 ended: exit code 137" in note for note in progress.notes)
+
+
+def test_a_disk_without_room_for_a_history_is_told_before_anything_is_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "RUN_DISK_MIB", 1 << 40)
+    memory, progress = Memory(), Watching()
+    outcome = play(memory, tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert broken_phases(outcome) == [Phase.PREFLIGHT]
+    assert any("MiB left" in note and "--out DIR" in note for note in progress.notes)
+    assert memory.cluster is None
+
+
+def test_starved_cores_are_noted_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "STARVED_PERCENT", 0.0)
+    outcome = play(Memory(), tmp_path)
+    assert outcome.exit_code is ExitCode.PASS
+    notes = [str(event.fields["text"]) for event in events_of(outcome) if event.event == "note"]
+    assert any("cores are starved" in note for note in notes)
 
 
 def test_a_removal_that_fails_in_the_wake_of_another_error_is_told_too(tmp_path: Path) -> None:

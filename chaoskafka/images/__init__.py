@@ -11,7 +11,7 @@ HASH is that of the image's recipe, also kept as a label: an unchanged one is re
 beside the one before it.
 """
 
-from chaoskafka.images.build import build, ensure, listed, prune
+from chaoskafka.images.build import build, ensure, listed, outdated, prune
 from chaoskafka.images.engine import open_engine
 from chaoskafka.images.recipe import ImageSet, Kind, Recipe, kafka_versions, recipe_of
 
@@ -24,6 +24,7 @@ __all__ = [
     "kafka_versions",
     "listed",
     "open_engine",
+    "outdated",
     "prune",
     "recipe_of",
 ]

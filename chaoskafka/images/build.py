@@ -66,8 +66,14 @@ def build(
 
 def are_current(kafka_version: str, client: docker.DockerClient | None = None) -> bool:
     """Whether `ensure` would have nothing to build. Raises EnvironmentFailure without an engine."""
+    return not outdated(kafka_version, client)
+
+
+def outdated(kafka_version: str, client: docker.DockerClient | None = None) -> tuple[Recipe, ...]:
+    """What `ensure` would build. Raises EnvironmentFailure without an engine."""
+    recipes = [recipe_of(kind, kafka_version) for kind in NEEDED]
     with engine.using(client) as ours:
-        return all(engine.is_current(ours, recipe_of(kind, kafka_version)) for kind in NEEDED)
+        return tuple(recipe for recipe in recipes if not engine.is_current(ours, recipe))
 
 
 def listed(client: docker.DockerClient | None = None) -> list[tuple[str, str, int]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import platformdirs
 
 from chaoskafka.clock import wait_until
-from chaoskafka.errors import UsageError, WaitTimeout
+from chaoskafka.errors import EnvironmentFailure, UsageError, WaitTimeout
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # also part of container names, which the engine limits to these
 
@@ -24,10 +24,18 @@ _TAKE_WITHIN_S = 2.0  # a sweep of another process holds the lock for an instant
 
 
 def runs_directory() -> Path:
-    """Where locks are kept; made when it is missing."""
+    """Where locks are kept; made when it is missing. Raises EnvironmentFailure when it cannot be written."""
     directory = platformdirs.user_state_path("chaoskafka") / "runs"
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as refused:
+        raise _not_writable(directory, refused) from refused
     return directory
+
+
+def _not_writable(path: Path, refused: OSError) -> EnvironmentFailure:
+    problem = f"{path}: locks of living runs are kept there, and it cannot be written: {refused.strerror}"
+    return EnvironmentFailure(problem, mend="export XDG_STATE_HOME=/a/directory/that/you/may/write")
 
 
 @contextmanager
@@ -85,7 +93,10 @@ def forget_dead() -> None:
 
 def _take(path: Path) -> int | None:
     """A descriptor that holds the lock of the file that `path` names; None when somebody else holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as refused:
+        raise _not_writable(path, refused) from refused
     try:
         # Between our open and our lock the file may have been removed as a dead run's; then nobody sees our lock.
         if _try_lock(descriptor) and path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):

@@ -20,7 +20,7 @@ topics: {orders: {}}
 workloads: [{produce: {topic: orders}}]
 plan: [{after_s: 5, kill: {target: any, for_s: 15}}]
 """
-COMMANDS = ["run", "check", "list", "validate", "heal", "image"]
+COMMANDS = ["run", "check", "list", "validate", "heal", "doctor", "image"]
 
 
 @pytest.fixture

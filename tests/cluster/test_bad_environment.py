@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
-from chaoskafka.clock import NS_PER_S
-from chaoskafka.errors import ExitCode
+from chaoskafka.clock import NS_PER_S, wait_until
+from chaoskafka.cluster.spec import ClusterSpec
+from chaoskafka.errors import EnvironmentFailure, ExitCode
 from chaoskafka.history.events import read_events
 from chaoskafka.phases import Phase
 from chaoskafka.progress import Silent
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtimes.docker import open as opening
 from chaoskafka.runtimes.docker.engine import Engine
-from chaoskafka.runtimes.docker.labels import RUN
+from chaoskafka.runtimes.docker.labels import RUN, Part, labels
+from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.scenario.load import load_scenario
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
+DEFAULT_SOCKET = "/var/run/docker.sock"
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "leader-killed-fast.yaml"
 
 
@@ -67,3 +77,102 @@ def test_a_setting_that_kafka_refuses_is_told_by_kafka_s_own_words_long_before_t
     events = read_events(outcome.run_dir / "events.jsonl")
     form = [event for event in events if event.event == "phase" and event.fields["number"] == Phase.FORM]
     assert (form[-1].at_ns - form[0].at_ns) / NS_PER_S < 60
+
+
+def test_an_engine_whose_disk_is_full_starts_no_kafka(
+    images: Images, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(engine: Engine, name: str, run_id: str, node: str) -> None:
+        options = {"type": "tmpfs", "device": "tmpfs", "o": "size=8m"}
+        engine.api.volumes.create(name, driver="local", driver_opts=options, labels=labels(run_id, Part.DATA, node))
+
+    monkeypatch.setattr(opening, "create_volume", small)
+    run_id = f"test-full-{os.getpid()}"
+    with (
+        pytest.raises(
+            EnvironmentFailure, match="the engine's disk has [78] MiB left, and a cluster of 1 nodes needs 256"
+        ),
+        opening.open_cluster(ClusterSpec(nodes=1), run_id=run_id, images=images),
+    ):
+        pass
+
+
+class Way:
+    """A way to the engine that can be closed: a socket that passes everything on, until it and all on it is cut."""
+
+    def __init__(self, path: Path, engine: str) -> None:
+        self.path, self._engine = path, engine
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.bind(str(path))
+        self._server.listen(64)
+        self._ends = list[socket.socket]()
+        self._lock = threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                here, _ = self._server.accept()
+                there = socket.socket(socket.AF_UNIX)
+                there.connect(self._engine)
+                with self._lock:
+                    self._ends += [here, there]
+                for source, sink in ((here, there), (there, here)):
+                    threading.Thread(target=self._pass_on, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(1 << 16):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self.path.unlink(missing_ok=True)
+        with self._lock:
+            for end in (self._server, *self._ends):
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+
+
+@pytest.fixture
+def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
+    with ExitStack() as left:
+        way = Way(tmp_path_factory.mktemp("w") / "d.sock", DEFAULT_SOCKET)
+        left.callback(way.close)
+        yield way
+
+
+@pytest.mark.skipif(not Path(DEFAULT_SOCKET).exists(), reason="the engine is reached by another way than its socket")
+@pytest.mark.parametrize(
+    ("phase", "code"),
+    [
+        pytest.param(Phase.FORM, ExitCode.ENVIRONMENT, id="before the plan"),
+        pytest.param(Phase.PLAY, ExitCode.UNKNOWN, id="in the plan", marks=pytest.mark.nightly),
+    ],
+)
+def test_an_engine_that_dies_in_the_middle_ends_the_run_and_heal_removes_what_is_left(
+    phase: Phase, code: ExitCode, way: Way, engine: Engine, images: Images, tmp_path: Path
+) -> None:
+    before, output = ours(engine), tmp_path / "output.txt"
+    command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), "--out", str(tmp_path)]
+    with output.open("wb") as file:
+        env = {**os.environ, "DOCKER_HOST": f"unix://{way.path}"}
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=env)
+    wait_until(
+        phase.title,
+        read=lambda: f"phase {int(phase)}:" in output.read_text() or process.poll() is not None,
+        good=bool,
+        within_s=180,
+    )
+    way.close()
+    assert process.wait(timeout=120) == code
+    told = output.read_text()
+    assert ours(engine) - before
+    assert "no Docker engine runs: there is no such socket" in told
+    assert "while removing chaoskafka-" in told
+    assert "what is left of the cluster is removed by: chaoskafka heal" in told
+    heal = [sys.executable, "-m", "chaoskafka", "heal"]
+    assert subprocess.run(heal, timeout=120, check=False).returncode == 0
+    assert ours(engine) - before == set()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka.errors import UsageError
+from chaoskafka.errors import EnvironmentFailure, UsageError
 from chaoskafka.runtimes import locks
 
 
@@ -70,3 +70,13 @@ def test_malformed_ids(run_id: str) -> None:
     assert not locks.is_alive(run_id)
     with pytest.raises(UsageError, match="run id"), locks.run_lock(run_id):
         pass
+
+
+def test_a_state_directory_that_cannot_be_written_is_the_environment_and_no_bug(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    with pytest.raises(EnvironmentFailure, match="cannot be written") as failed, locks.run_lock("r1"):
+        pass
+    assert "XDG_STATE_HOME" in (failed.value.mend or "")

@@ -38,6 +38,7 @@ class Plan:
     publish: Mapping[int, str] = field(default_factory=dict)  # port -> address of the engine's host to publish it on
     copy: Mapping[Path, str] = field(default_factory=dict)  # directory here -> directory there to put it in
     working_dir: str | None = None
+    capabilities: Sequence[str] = ()  # beyond the engine's default ones
 
 
 def start(engine: Engine, plan: Plan) -> Container:
@@ -74,6 +75,14 @@ def running_ids(engine: Engine) -> frozenset[str]:
     """Full ids of all containers that run in the engine, whoever's they are. Raises EnvironmentFailure."""
     with asking("listing what runs"):
         return frozenset(each["Id"] for each in engine.api.api.containers())
+
+
+def execute(engine: Engine, container: Container, argv: Sequence[str]) -> tuple[int, str]:
+    """Run `argv` in a container to its end: exit code and output. Blocks for as long. Raises EnvironmentFailure."""
+    with asking(f"executing {argv[0]} in the container {container.name}"):
+        started = engine.api.api.exec_create(container.id or "", list(argv))
+        output = engine.api.api.exec_start(started["Id"])
+        return int(engine.api.api.exec_inspect(started["Id"])["ExitCode"]), output.decode(errors="replace")
 
 
 def send_signal(container: Container, name: str) -> bool:
@@ -117,6 +126,8 @@ def _draft(plan: Plan) -> DockerContainer:
         more["network_mode"] = f"container:{plan.joins}"
     if plan.command is not None:
         more["entrypoint"] = list(plan.command)
+    if plan.capabilities:
+        more["cap_add"] = list(plan.capabilities)
     if plan.working_dir is not None:
         more["working_dir"] = plan.working_dir
     return draft.with_kwargs(**more)

@@ -22,6 +22,7 @@ from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.unreachable import why_unreachable
 
 API_TIMEOUT_S = 120  # of one request; removing a container with a large writable layer took over 10 s on a busy disk
+API_OLDEST = (1, 41)  # Docker 20.10, of December 2020: the oldest that we test with
 _MIB = 1 << 20
 
 # The reaper would take down what `up` and `--keep` must leave; our own labels and locks find strays instead.
@@ -88,6 +89,36 @@ def connect() -> Iterator[Engine]:
         api.close()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What an engine says of itself. `api`: the newest version of its API."""
+
+    version: str
+    api: str
+    storage: str
+    cgroup: str
+    system: str
+    at: str
+
+    @property
+    def api_number(self) -> tuple[int, ...]:
+        return tuple(int(part) for part in self.api.split(".") if part.isdecimal())
+
+
+def describe(engine: Engine) -> Description:
+    """Blocks for two requests. Raises EnvironmentFailure."""
+    with asking("asking the Docker engine what it is"):
+        version, info = engine.api.version(), engine.api.info()
+    return Description(
+        version=engine.version,
+        api=version["ApiVersion"],
+        storage=info["Driver"],
+        cgroup=str(info.get("CgroupVersion", "1")),
+        system=info["OSType"],
+        at=get_docker_host() or "the default socket",
+    )
+
+
 def check_images(engine: Engine, images: Sequence[str]) -> None:
     """Raises EnvironmentFailure naming every image that the engine lacks."""
     missing = []
@@ -108,8 +139,8 @@ def check_memory(engine: Engine, needed_mib: int, what: str) -> None:
     have_mib = engine.memory_bytes // _MIB
     if needed_mib > have_mib:
         raise EnvironmentFailure(
-            f"{what} may use {needed_mib} MiB and the Docker engine's machine has {have_mib};"
-            " lower cluster.memory_mib (with heap_mib) or the number of nodes, or give it more memory"
+            f"{what} may use {needed_mib} MiB of memory and the Docker engine's machine has {have_mib}",
+            mend="fewer nodes, or smaller: chaoskafka run … --set cluster.memory_mib=600 --set cluster.heap_mib=300",
         )
 
 

@@ -33,6 +33,7 @@ class Part(StrEnum):
     KAFKA = "kafka"
     DATA = "data"  # a node's disk
     CLIENT = "client"
+    PATIENT = "patient"  # what the doctor tries things on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

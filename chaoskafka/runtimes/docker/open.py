@@ -31,6 +31,7 @@ from chaoskafka.runtimes.docker.labels import Part, labels, object_name
 from chaoskafka.runtimes.docker.network import create_network, create_volume, remove_network, remove_volume
 from chaoskafka.runtimes.docker.node import DockerNode, host_port
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.docker.room import check_disk
 from chaoskafka.runtimes.locks import run_lock
 
 HOST_MEMORY_MIB = 128  # of a host container: `sleep`, and the tools that are executed in it
@@ -177,6 +178,7 @@ class _Builder:
         members = self.spec.members
         started = in_parallel("starting the host of", self._start_host, members)
         hosts = dict(zip((member.node_id for member in members), started, strict=True))
+        check_disk(self.engine, started[0], config.DATA_MOUNT, nodes=len(members))
         published = {
             broker: Address(self.engine.host, host_port(self.engine, hosts[broker], Plane.HOST.port))
             for broker in self.spec.broker_ids

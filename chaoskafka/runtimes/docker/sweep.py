@@ -69,6 +69,16 @@ def sweep(*, all_runs: bool = False) -> SweepReport:
     return SweepReport(removed=removed, left_alone=tuple(left_alone))
 
 
+def dead_runs(engine: Engine) -> Mapping[str, Sequence[str]]:
+    """What a sweep would remove, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
+    running = containers.running_ids(engine)
+    return {
+        run_id: [*found.containers, *found.volumes, *found.networks]
+        for run_id, found in sorted(_by_run(engine).items())
+        if why_alive(run_id, found.owners, all_runs=False, running=running, is_local=engine.is_local) is None
+    }
+
+
 def why_alive(
     run_id: str, owners: set[str], *, all_runs: bool, running: Collection[str] = (), is_local: bool = True
 ) -> str | None:
