@@ -24,6 +24,7 @@ Commands:
   list      Show every word that scenarios can use, and the scenarios.
   validate  Load scenarios as a run would, and start nothing.
   heal      Remove what dead runs left behind.
+  doctor    Try what a run needs here, and say what mends the rest.
   image     The images that clusters start from.
 """
 

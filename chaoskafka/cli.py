@@ -156,7 +156,7 @@ def doctor(
     out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories would go.")] = Path("runs"),
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON.")] = None,
 ) -> None:
-    """Try for real what a run needs of this machine and its engine, and say what mends what is missing."""
+    """Try what a run needs here, and say what mends the rest."""
     _perform("doctor", lambda command: command.main(out, json))
 
 

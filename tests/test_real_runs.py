@@ -85,7 +85,7 @@ def test_without_an_engine_docker_tests_are_skipped_with_the_reason(play: Play) 
 def test_a_required_engine_that_is_missing_is_a_failure(play: Play) -> None:
     code, output = play("pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="docker")
     assert code == 1
-    assert "no Docker engine answers" in output
+    assert "no Docker engine runs: nobody listens there" in output
     assert "real cluster tests: 0 passed" in output
 
 
