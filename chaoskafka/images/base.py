@@ -20,6 +20,7 @@ from chaoskafka.images.recipe import RECIPES, Recipe
 
 WITHIN_S = 1200.0  # about 60 s on a fast line; 150 MB of packages
 MEND = "apt-get install mmdebstrap debian-archive-keyring"
+REACH = "apt-get update   # shows whether Debian's archive is reached; proxies and mirrors are those of apt"
 FAST = 1  # gzip level: the archive is read once, so time counts more than size
 
 
@@ -58,7 +59,7 @@ def _make(archive: Path, architecture: str) -> None:
             "-",
         ]
         with raw.open("wb") as out:
-            commands.run(argv, within_s=WITHIN_S, stdout=out, env=_environment(), mend=MEND)
+            commands.run(argv, within_s=WITHIN_S, stdout=out, env=_environment(), mend=MEND, reach=REACH)
         with raw.open("rb") as plain, gzip.open(packed, "wb", compresslevel=FAST) as out_gz:
             shutil.copyfileobj(plain, out_gz, length=1 << 20)
         packed.rename(archive)

@@ -22,6 +22,7 @@ SOURCES = "/opt/chaoskafka"  # where the runtime puts chaoskafka's own sources w
 WHEELS = "/opt/wheels"
 PYTHON = "3.11"  # Debian bookworm's
 WITHIN_S = 600.0
+REACH = "pip config list   # proxy and index must reach the wheels of the lock; see also $PIP_INDEX_URL, $https_proxy"
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 GLIBC = (34, 31, 28, 17)  # manylinux tags that run on bookworm's glibc 2.36, best first
 
@@ -33,7 +34,7 @@ def build_client(client: docker.DockerClient, recipe: Recipe, *, on: str) -> Non
     machine = MACHINES[engine.architecture(client)]
     with tempfile.TemporaryDirectory(dir=cache_dir()) as name:
         wheels, layer = Path(name) / "wheels", Path(name) / "layer.tar"
-        commands.run(_pip(wheels, machine), within_s=WITHIN_S)
+        commands.run(_pip(wheels, machine), within_s=WITHIN_S, reach=REACH)
         with layer.open("wb") as file:
             content = Layer(file)
             content.directory(SOURCES)

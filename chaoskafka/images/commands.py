@@ -23,11 +23,13 @@ def run(
     stdout: IO[bytes] | None = None,
     env: Mapping[str, str] | None = None,
     mend: str | None = None,
+    reach: str | None = None,
 ) -> None:
     """Run `argv` to its end. Blocks. Its output goes to `stdout` if given; the rest is kept for the error.
 
     Interrupted or late, the command is asked to stop, so that it can clear away what it made, before it is killed.
     Raises EnvironmentFailure if the program is missing, CommandFailed if it fails or takes longer than `within_s`.
+    `mend` installs the program; `reach` shows or mends its way to the archive that it fetches from.
     """
     with tempfile.TemporaryFile() as words:
         try:
@@ -51,7 +53,7 @@ def run(
             words.seek(0)
             tail = words.read().decode(errors="replace").strip()[-TAIL_CHARACTERS:]
             late = f"(stopped after {within_s:.0f} s)\n" if code is None else ""
-            raise CommandFailed(shlex.join(argv), code, late + tail, mend=mend)
+            raise CommandFailed(shlex.join(argv), code, late + tail, mend=reach)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

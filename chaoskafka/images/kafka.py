@@ -21,6 +21,9 @@ from chaoskafka.images.recipe import RECIPES, KafkaLock, Recipe, kafka_lock
 COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 WITHIN_S = 1200.0  # about 30 s on a fast line; 100 MB of jars and Maven's own plugins
 MEND = "apt-get install maven openjdk-17-jre-headless"
+REACH = (
+    "name a proxy or mirror in ~/.m2/settings.xml, and try: mvn dependency:get -Dartifact=org.slf4j:slf4j-api:2.0.17"
+)
 
 TOOLS = {
     "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
@@ -92,7 +95,7 @@ def fetch_jars(kafka: str, log4j: str, jackson: str, *, into: Path) -> list[Path
         "-DincludeScope=runtime",
         COPY_DEPENDENCIES,
     ]
-    commands.run(argv, within_s=WITHIN_S, mend=MEND)
+    commands.run(argv, within_s=WITHIN_S, mend=MEND, reach=REACH)
     return sorted((into / "libs").glob("*.jar"))
 
 
