@@ -58,10 +58,14 @@ class Traffic:
         )
 
     def wait_steady(self, *, within_s: float, clock: Clock) -> None:
-        """Until every producer is being acknowledged on every partition right now. Raises WaitTimeout."""
+        """Until every producer is being acknowledged on every partition right now. Raises WaitTimeout.
+
+        A producer's instants are its own clock's, which need not be ours; only our own tell how old its last word is.
+        """
+        heard = {worker.name: _Heard(self._said(worker)) for worker in self.workers if worker.role == PRODUCE}
         wait_until(
             "steady load",
-            read=lambda: self._not_steady(clock.now_ns()),
+            read=lambda: self._not_steady(heard, clock.now_ns()),
             good=lambda missing: not missing,
             within_s=within_s,
             every_s=0.1,
@@ -177,15 +181,20 @@ class Traffic:
             missing += [f"group {group}: nothing read of {partition}" for partition, at in position.items() if at <= 0]
         return missing
 
-    def _not_steady(self, now_ns: int) -> list[str]:
+    def _not_steady(self, heard: Mapping[str, _Heard], now_ns: int) -> list[str]:
         missing = []
         for worker in self.workers:
             if worker.role != PRODUCE:
                 continue
-            last = _numbers(self._said(worker).get("last_ack_ns"))
+            said = self._said(worker)
+            said_ns = heard[worker.name].brought_up_to(said, now_ns)
+            if said_ns is None:
+                missing.append(f"{worker.name}: no word of it since the wait began")
+                continue
+            last = _numbers(said.get("last_ack_ns"))
             for number in range(worker.partitions):
                 partition = f"{worker.topic}/{number}"
-                silent_s = (now_ns - last.get(partition, 0)) / NS_PER_S
+                silent_s = (said_ns - last.get(partition, 0)) / NS_PER_S
                 if silent_s > _breath_s(worker):
                     missing.append(f"{worker.name}: no acknowledgement of {partition} for {silent_s:.1f} s")
         return missing
@@ -211,6 +220,23 @@ class Traffic:
             for partition, at in position.items()
             if at < wanted.get(partition, 0)
         ]
+
+
+class _Heard:
+    """When a producer was last heard, by our clock, so that its own instants can be carried on to now."""
+
+    def __init__(self, said: Mapping[str, object]) -> None:
+        self._at_ns = said.get("at_ns")  # how old this word is nobody knows, so only a newer one counts
+        self._heard_ns: int | None = None
+
+    def brought_up_to(self, said: Mapping[str, object], now_ns: int) -> int | None:
+        """The instant `now_ns` on the producer's clock, at the latest; None before its first new word."""
+        at_ns = said.get("at_ns")
+        if not isinstance(at_ns, int):
+            return None
+        if at_ns != self._at_ns:
+            self._at_ns, self._heard_ns = at_ns, now_ns
+        return None if self._heard_ns is None else at_ns + now_ns - self._heard_ns
 
 
 def _breath_s(worker: WorkerArguments) -> float:

@@ -86,6 +86,7 @@ class MemoryProcess:
         if self.worker.role == PRODUCE:
             now_ns = time.monotonic_ns()
             return {
+                "at_ns": now_ns,
                 "offered": 5,
                 "acknowledged": 5,
                 "acked_per_partition": dict.fromkeys(places, 5),

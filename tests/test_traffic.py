@@ -15,20 +15,23 @@ from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.errors import EnvironmentFailure, WaitTimeout
 from chaoskafka.history.events import EventLog, read_events
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.traffic import STEADY_MESSAGES, STEADY_S, Traffic
+from chaoskafka.traffic import STEADY_MESSAGES, STEADY_S, Traffic, _Heard
 from chaoskafka.workloads.worker.arguments import CONSUME, PRODUCE, WorkerArguments
 from tests.memory_cluster import MemoryCluster, MemoryProcess, Trouble
 
 P0, P1 = "orders/0", "orders/1"
+THEIR_NOW_NS = 7_000 * NS_PER_S  # workers may stand on another clock than the harness
 
 
 class Scripted(MemoryProcess):
-    """Says what a test wants."""
+    """Says what a test wants, in a new status line each time, unless the test gives it the time of one."""
 
     said: Mapping[str, Any] | None = None
+    at_ns: int = THEIR_NOW_NS
 
     def latest(self) -> Mapping[str, Any] | None:
-        return self.said
+        self.at_ns += 1
+        return None if self.said is None else {"at_ns": self.at_ns, **self.said}
 
 
 def worker(number: int, role: str, *, rate_per_s: float = 100.0) -> WorkerArguments:
@@ -120,8 +123,7 @@ def test_before_load_flows_no_worker_may_end(stand: Stand) -> None:
 )
 def test_steady_is_measured_by_the_rate(rate_per_s: float, silent_s: float, steady: bool, stand: Stand) -> None:
     stand.start(rate_per_s=rate_per_s)
-    now_ns = stand.clock.now_ns()
-    stand.say("produce-0", last_ack_ns={P0: now_ns, P1: now_ns - int(silent_s * NS_PER_S)})
+    stand.say("produce-0", last_ack_ns={P0: THEIR_NOW_NS, P1: THEIR_NOW_NS - int(silent_s * NS_PER_S)})
     assert (silent_s < stand.traffic.breath_s) == steady
     if steady:
         stand.traffic.wait_steady(within_s=0, clock=stand.clock)
@@ -131,9 +133,24 @@ def test_steady_is_measured_by_the_rate(rate_per_s: float, silent_s: float, stea
 
 
 def test_a_partition_that_was_never_acknowledged_is_not_steady(stand: Stand) -> None:
-    stand.say("produce-0", last_ack_ns={P0: stand.clock.now_ns(), P1: None})
+    stand.say("produce-0", last_ack_ns={P0: THEIR_NOW_NS, P1: None})
     with pytest.raises(WaitTimeout, match=P1):
         stand.traffic.wait_steady(within_s=0, clock=stand.clock)
+
+
+def test_a_producer_that_says_nothing_new_is_not_steady(stand: Stand) -> None:
+    stand.say("produce-0", at_ns=THEIR_NOW_NS, last_ack_ns={P0: THEIR_NOW_NS, P1: THEIR_NOW_NS})
+    with pytest.raises(WaitTimeout, match="produce-0: no word of it"):
+        stand.traffic.wait_steady(within_s=1, clock=stand.clock)
+
+
+def test_a_word_gets_older_by_our_clock() -> None:
+    heard = _Heard({"at_ns": 5})
+    assert heard.brought_up_to({"at_ns": 5}, 100) is None
+    assert heard.brought_up_to({}, 101) is None
+    assert heard.brought_up_to({"at_ns": 9}, 102) == 9
+    assert heard.brought_up_to({"at_ns": 9}, 105) == 12
+    assert heard.brought_up_to({"at_ns": 20}, 106) == 20
 
 
 def test_producers_end_first_and_readers_when_they_have_read_to_the_end(stand: Stand) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from chaoskafka.clock import NS_PER_S
+from chaoskafka.history.doubt import observer_clock_doubts
 from chaoskafka.history.read import History
 from chaoskafka.timing.times import Interval
 
@@ -36,15 +37,19 @@ class Stalls:
     """The times at which the machine itself stood still, as the observer felt it."""
 
     seen: tuple[Stall, ...] = ()
+    elsewhere: bool = False  # felt on another clock than the events': when each was cannot be told
 
     @classmethod
     def of(cls, history: History) -> Stalls:
         seen = history.observations.filter(pl.col("kind") == "stall")
-        return cls(tuple(Stall(*row) for row in seen.select("lo_ns", "hi_ns", "gap_ns").drop_nulls().rows()))
+        stalls = tuple(Stall(*row) for row in seen.select("lo_ns", "hi_ns", "gap_ns").drop_nulls().rows())
+        return cls(stalls, elsewhere=bool(observer_clock_doubts(history)))
 
     def within_ns(self, begin_ns: int, end_ns: int) -> int:
-        """How much of a phase the machine may have stood still."""
-        inside_ns = sum(stall.gap_ns for stall in self.seen if stall.hi_ns > begin_ns and stall.lo_ns < end_ns)
+        """How much of a phase the machine may have stood still; on another clock, any stall may have been in it."""
+        inside_ns = sum(
+            stall.gap_ns for stall in self.seen if self.elsewhere or (stall.hi_ns > begin_ns and stall.lo_ns < end_ns)
+        )
         return min(inside_ns, max(0, end_ns - begin_ns))
 
 
