@@ -1,7 +1,8 @@
 """The Docker engine: where it is, what it has, and its errors in our words.
 
 The one place that knows Docker's SDK errors (`asking`) and that configures testcontainers. The engine is found as
-testcontainers finds it: its properties file, DOCKER_HOST, the current docker context, then the default socket.
+testcontainers finds it: its properties file, DOCKER_HOST, the current docker context, then the default socket; and its
+machine likewise: TESTCONTAINERS_HOST_OVERRIDE, then the engine's own address.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Engine:
 
     @property
     def is_local(self) -> bool:
-        """Whether its published ports are on our loopback. Its processes may still be another kernel's."""
+        """Whether it is this machine's, as far as its address tells. Its processes may still be another kernel's."""
         return self.host == "127.0.0.1"
 
 
@@ -84,7 +85,12 @@ def connect() -> Iterator[Engine]:
     try:
         with asking(f"asking the Docker engine{where} what it is"):
             info: dict[str, Any] = api.info()
-        yield Engine(api=api, version=info["ServerVersion"], memory_bytes=info["MemTotal"], host=_reached_at(address))
+        yield Engine(
+            api=api,
+            version=info["ServerVersion"],
+            memory_bytes=info["MemTotal"],
+            host=_reached_at(address, testcontainers_config.tc_host_override),
+        )
     finally:
         api.close()
 
@@ -144,7 +150,10 @@ def check_memory(engine: Engine, needed_mib: int, what: str) -> None:
         )
 
 
-def _reached_at(address: str | None) -> str:
+def _reached_at(address: str | None, override: str | None = None) -> str:
+    """Where the ports that the engine publishes are reached. `override`: what the user says of it."""
+    if override:
+        return "127.0.0.1" if override in ("localhost", "::1") else override
     parts = urlsplit(address or "")
     remote = parts.scheme in ("tcp", "http", "https", "ssh") and parts.hostname not in (None, "localhost", "::1")
     return parts.hostname if remote and parts.hostname else "127.0.0.1"

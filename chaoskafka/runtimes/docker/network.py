@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from docker import errors as docker_errors
+from docker.models.containers import Container
 
 from chaoskafka.clock import wait_until
 from chaoskafka.runtimes.docker.engine import Engine, asking
@@ -26,9 +28,33 @@ def create_volume(engine: Engine, name: str, run_id: str, node: str) -> None:
         engine.api.volumes.create(name, labels=labels(run_id, Part.DATA, node))
 
 
+def address_on(engine: Engine, name: str, container: Container) -> str:
+    """The IP address of a container on a network; it keeps it as long as it runs. Raises EnvironmentFailure."""
+    with asking(f"inspecting the container {container.name}"):
+        found = engine.api.api.inspect_container(container.id or "")
+    return str(found["NetworkSettings"]["Networks"][name]["IPAddress"])
+
+
+def join_network(engine: Engine, name: str, container_id: str) -> None:
+    """Connect a container that runs, by id, as our own. The network's removal undoes it. Raises EnvironmentFailure."""
+    with asking(f"connecting our own container {container_id[:12]} to the network {name}"):
+        engine.api.api.connect_container_to_network(container_id, name)
+
+
 def remove_network(engine: Engine, name: str) -> None:
-    """Blocks until it is gone, up to 15 s; harmless when there is none. Raises EnvironmentFailure or WaitTimeout."""
-    _remove(f"the network {name}", lambda: engine.api.api.remove_network(name))
+    """Whoever is still connected, as a harness in a container, is disconnected first.
+
+    Blocks until it is gone, up to 15 s; harmless when there is none. Raises EnvironmentFailure or WaitTimeout.
+    """
+    api = engine.api.api
+
+    def act() -> None:
+        for container_id in api.inspect_network(name)["Containers"] or {}:
+            with suppress(docker_errors.APIError):  # gone meanwhile; and one that stays keeps the network from going
+                api.disconnect_container_from_network(container_id, name, force=True)
+        api.remove_network(name)
+
+    _remove(f"the network {name}", act)
 
 
 def remove_volume(engine: Engine, name: str) -> None:

@@ -143,6 +143,8 @@ class DockerNode:
     def _send_kill(self, found: Mapping[str, Any]) -> tuple[int, str]:
         pid = found["State"]["Pid"]
         try:
+            if not self._engine.is_local:
+                raise pids.NotOurs(f"pid {pid} is one of {self._engine.host}")  # noqa: TRY301 - as for any other stranger
             acted_ns = pids.send(pid, signal.SIGKILL, container_id=found["Id"], created=found["Created"])
         except pids.NotOurs as why:
             if not send_signal(self._kafka, "SIGKILL"):

@@ -28,8 +28,16 @@ from chaoskafka.runtimes.docker.clients import Clients, pack_sources
 from chaoskafka.runtimes.docker.containers import Plan
 from chaoskafka.runtimes.docker.engine import Engine, asking, check_images, check_memory, connect
 from chaoskafka.runtimes.docker.labels import Part, labels, object_name
-from chaoskafka.runtimes.docker.network import create_network, create_volume, remove_network, remove_volume
+from chaoskafka.runtimes.docker.network import (
+    address_on,
+    create_network,
+    create_volume,
+    join_network,
+    remove_network,
+    remove_volume,
+)
 from chaoskafka.runtimes.docker.node import DockerNode, host_port
+from chaoskafka.runtimes.docker.reach import Reach, reach_of
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 from chaoskafka.runtimes.docker.room import check_disk
 from chaoskafka.runtimes.locks import run_lock
@@ -66,7 +74,9 @@ def open_cluster(
         members = spec.members
         check_memory(engine, (spec.memory_mib + HOST_MEMORY_MIB) * len(members), f"a cluster of {len(members)} nodes")
         with Removal() as removal:
-            builder = _Builder(engine=engine, spec=spec, run_id=run_id, images=images, clock=clock)
+            builder = _Builder(
+                engine=engine, spec=spec, run_id=run_id, images=images, clock=clock, reach=reach_of(engine)
+            )
             clients = Clients(
                 engine,
                 run_id=run_id,
@@ -110,7 +120,7 @@ class DockerCluster:
         return self._versions
 
     def host_addresses(self) -> Mapping[int, Address]:
-        """Each broker, as reached from the harness, through the engine's port proxy: no place for proofs."""
+        """Each broker, as reached from the harness, by default through the engine's port proxy: no place for proofs."""
         return self._published
 
     def client_addresses(self) -> Mapping[int, Address]:
@@ -155,6 +165,7 @@ class _Builder:
     run_id: str
     images: Images
     clock: Clock
+    reach: Reach
 
     @property
     def network(self) -> str:
@@ -175,14 +186,13 @@ class _Builder:
 
     def build(self, clients: Clients) -> DockerCluster:
         create_network(self.engine, self.network, self.run_id)
+        if self.reach.joins is not None:
+            join_network(self.engine, self.network, self.reach.joins)
         members = self.spec.members
         started = in_parallel("starting the host of", self._start_host, members)
         hosts = dict(zip((member.node_id for member in members), started, strict=True))
         check_disk(self.engine, started[0], config.DATA_MOUNT, nodes=len(members))
-        published = {
-            broker: Address(self.engine.host, host_port(self.engine, hosts[broker], Plane.HOST.port))
-            for broker in self.spec.broker_ids
-        }
+        published = {broker: self._reached_at(hosts[broker]) for broker in self.spec.broker_ids}
 
         def start_kafka(member: NodeSpec) -> DockerNode:
             return self._start_kafka(member, hosts[member.node_id], published.get(member.node_id))
@@ -201,8 +211,7 @@ class _Builder:
         self._unless_stopped()
         volume = self._name(member.name, Part.DATA)
         create_volume(self.engine, volume, self.run_id, member.name)
-        # A remote engine's loopback is out of our reach, so there the port is published on every address.
-        on = "127.0.0.1" if self.engine.is_local else "0.0.0.0"  # noqa: S104
+        on = self.reach.publish_on
         plan = Plan(
             name=self._name(member.name, Part.HOST),
             image=self.images.toolbox,
@@ -212,9 +221,15 @@ class _Builder:
             network=self.network,
             alias=member.name,
             volumes={volume: config.DATA_MOUNT},
-            publish={Plane.HOST.port: on} if member.is_broker else {},
+            publish={Plane.HOST.port: on} if member.is_broker and on is not None else {},
         )
         return containers.start(self.engine, plan)
+
+    def _reached_at(self, host: Container) -> Address:
+        """Where the harness connects to a broker, which is also what that broker is told to advertise to it."""
+        if self.reach.publish_on is None:
+            return Address(address_on(self.engine, self.network, host), Plane.HOST.port)
+        return Address(self.engine.host, host_port(self.engine, host, Plane.HOST.port))
 
     def _start_kafka(self, member: NodeSpec, host: Container, address: Address | None) -> DockerNode:
         self._unless_stopped()
