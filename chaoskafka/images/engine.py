@@ -12,6 +12,7 @@ import docker
 import requests
 from docker.errors import APIError, DockerException, ImageNotFound
 from docker.models.images import Image
+from testcontainers.core.docker_client import DockerClient
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, Recipe
@@ -22,9 +23,9 @@ DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64",
 
 
 def open_engine() -> docker.DockerClient:
-    """The engine that DOCKER_HOST names, or the local one. Raises EnvironmentFailure if none answers."""
+    """The engine that clusters will run on, found in the same way. Raises EnvironmentFailure if none answers."""
     try:
-        engine = docker.from_env(timeout=ANSWER_S)
+        engine = DockerClient(timeout=ANSWER_S).client
         engine.ping()
     except (DockerException, requests.exceptions.RequestException) as error:
         why = why_unreachable(error)

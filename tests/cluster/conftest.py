@@ -3,15 +3,18 @@
 import os
 import secrets
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from chaoskafka.clock import MonotonicClock, wait_until
-from chaoskafka.cluster.abilities import Cluster, Knock
+from chaoskafka.cluster.abilities import CanKill, Cluster, Knock
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
+from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import ensure
@@ -60,6 +63,22 @@ def views(three: Cluster) -> Views:
 @pytest.fixture(scope="session")
 def admin(three: Cluster) -> Admin:
     return Admin(three.host_addresses().values())
+
+
+@dataclass
+class On:
+    """A stage on which every target is these nodes."""
+
+    nodes: tuple[CanKill, ...]
+
+    def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
+        return self.nodes
+
+
+def unix_socket() -> Path:
+    """Where this machine's engine listens."""
+    named = os.environ.get("DOCKER_HOST", "")
+    return Path(named.removeprefix("unix://") if named.startswith("unix://") else "/var/run/docker.sock")
 
 
 def objects_of(engine: Engine, run_id: str) -> list[str]:

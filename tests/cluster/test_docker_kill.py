@@ -12,18 +12,9 @@ from chaoskafka.cluster.spec import NodeSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed
 from chaoskafka.faults.kill import Kill
+from tests.cluster.conftest import On
 
 pytestmark = pytest.mark.docker
-
-
-@dataclass
-class On:
-    """A stage on which every target is these nodes."""
-
-    nodes: tuple[CanKill, ...]
-
-    def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
-        return self.nodes
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
 from chaoskafka.clock import boot_id
@@ -49,13 +49,10 @@ def is_process(pid: int, started_ticks: int) -> bool:
 
 def _why_spared_next_door(owner: Owner, *, all_runs: bool, running: Collection[str]) -> str | None:
     """The same for a harness on this machine whose process ids are not ours."""
-    seen_all = True
-    for pid, namespace in _namespaces():
-        if namespace is None:
-            seen_all = False
-        elif namespace == owner.pid_namespace and _is_owner(pid, owner):
-            return f"its harness lives: process {pid}, in a container"
-    if seen_all and pid_namespace() == INITIAL_PID_NAMESPACE:
+    for path in Path("/proc").iterdir():
+        if path.name.isdigit() and _is_owner(int(path.name), owner):
+            return f"its harness lives: process {path.name}, in a container"
+    if _sees_every_process():
         return None
     if owner.container in running:
         return f"its harness may live in container {owner.container[:12]}, which runs"
@@ -65,16 +62,9 @@ def _why_spared_next_door(owner: Owner, *, all_runs: bool, running: Collection[s
     return f"started in another pid namespace ({owner}), so its life cannot be seen from here: {advice}"
 
 
-def _namespaces() -> Iterator[tuple[int, str | None]]:
-    """Every process that we see, with its pid namespace; None where we may not look."""
-    for path in Path("/proc").iterdir():
-        if path.name.isdigit():
-            try:
-                yield int(path.name), pid_namespace(path.name)
-            except PermissionError:
-                yield int(path.name), None
-            except OSError:  # ended meanwhile
-                continue
+def _sees_every_process() -> bool:
+    """The first namespace has them all, and /proc shows them unless it was mounted with hidepid."""
+    return pid_namespace() == INITIAL_PID_NAMESPACE and process_started_ticks(1) is not None
 
 
 def _is_owner(pid: int, owner: Owner) -> bool:
@@ -83,5 +73,15 @@ def _is_owner(pid: int, owner: Owner) -> bool:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-    own = [line.split()[-1] for line in status.splitlines() if line.startswith("NSpid:")]
-    return own == [str(owner.pid)] and process_started_ticks(pid) == owner.started_ticks
+    ids = [line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:")]
+    if not ids or len(ids[0]) < 2 or ids[0][-1] != str(owner.pid):
+        return False
+    return process_started_ticks(pid) == owner.started_ticks and _may_be_in(pid, owner.pid_namespace)
+
+
+def _may_be_in(pid: int, namespace: str) -> bool:
+    """Only who may trace a process is told its namespace, so not to be told is no answer."""
+    try:
+        return pid_namespace(str(pid)) == namespace
+    except OSError:
+        return True
