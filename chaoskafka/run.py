@@ -225,6 +225,10 @@ class _Run:
         load.enter_context(session.observer(topics))
         self.traffic = load.enter_context(session.traffic(workers))
         self.traffic.wait_flowing(within_s=FLOW_S, clock=self.clock)
+        if strangers := self.traffic.on_another_clock(self.header.clock):
+            text = f"{', '.join(strangers)}: another machine's clock; what compares its times with ours will be unknown"
+            self.events.write("note", text=text)
+            self.progress.note(f"{text} (docs/where-it-runs.md)")
         return self.traffic
 
     def _gate(self, session: Session, traffic: Traffic) -> None:

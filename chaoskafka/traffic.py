@@ -73,6 +73,10 @@ class Traffic:
             describe=lambda missing: "; ".join(missing[:6]) or "all there",
         )
 
+    def on_another_clock(self, clock: str) -> list[str]:
+        """Workers that named a clock other than this one: their instants and ours cannot be compared."""
+        return [worker.name for worker in self.workers if self._said(worker).get("clock", clock) != clock]
+
     @property
     def breath_s(self) -> float:
         """How long the slowest producer may go without an acknowledgement of one partition, and still be steady."""

@@ -144,6 +144,13 @@ def test_a_producer_that_says_nothing_new_is_not_steady(stand: Stand) -> None:
         stand.traffic.wait_steady(within_s=1, clock=stand.clock)
 
 
+def test_who_stands_on_another_clock(stand: Stand) -> None:
+    stand.say("produce-0", clock="CLOCK_MONOTONIC:ours")
+    stand.say("consume-1", clock="CLOCK_MONOTONIC:theirs")
+    stand.say("consume-2")  # a worker of another language need not name it here; its tape does
+    assert stand.traffic.on_another_clock("CLOCK_MONOTONIC:ours") == ["consume-1"]
+
+
 def test_a_word_gets_older_by_our_clock() -> None:
     heard = _Heard({"at_ns": 5})
     assert heard.brought_up_to({"at_ns": 5}, 100) is None

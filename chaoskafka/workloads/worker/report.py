@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from chaoskafka.clock import NS_PER_MS
+from chaoskafka.clock import NS_PER_MS, clock_id
 from chaoskafka.workloads.worker.client import ClientError
 
 STATUS_EVERY_NS = 500 * NS_PER_MS
@@ -60,6 +60,7 @@ class StatusLine:
 
     def __init__(self) -> None:
         self._due_ns = 0
+        self._clock = clock_id()
 
     def is_due(self, now_ns: int) -> bool:
         return now_ns >= self._due_ns
@@ -67,5 +68,5 @@ class StatusLine:
     def show(self, now_ns: int, line: Mapping[str, Any]) -> None:
         """One JSON object, flushed. Blocks while nobody reads stdout and the pipe is full."""
         self._due_ns = now_ns + STATUS_EVERY_NS
-        sys.stdout.write(json.dumps({"at_ns": now_ns, **line}) + "\n")
+        sys.stdout.write(json.dumps({"at_ns": now_ns, "clock": self._clock, **line}) + "\n")
         sys.stdout.flush()
