@@ -98,7 +98,7 @@ class Session:
         hit: Injected | None = None
         try:
             with step.fault.inject(stage) as hit:
-                bitten = {"targets": list(hit.targets), "acted_ns": hit.acted_ns}
+                bitten = {"targets": list(hit.targets), "acted_ns": hit.acted_ns, "asked_ns": hit.asked_ns}
                 self.events.write("fault", state="active", **facts, **bitten, evidence=stage.evidence, proof=hit.proof)
                 self.acted_ns = hit.acted_ns
                 self.progress.note(f"{step.word}: hit node {', '.join(map(str, hit.targets))}")

@@ -51,6 +51,7 @@ class Deed:
     what: str
     means: str  # e.g. "pidfd_send_signal to pid 4711" or "engine API"
     acted_ns: int
+    asked_ns: int | None = None  # right before an act that takes time, as a request does: it was done in between
 
 
 class Node(Protocol):

@@ -26,6 +26,7 @@ class Injected:
     targets: tuple[int, ...]  # node ids
     acted_ns: int  # when the deed was done: time zero of the failover
     proof: Proof  # how the effect was observed, by another path than the one that injected
+    asked_ns: int | None = None  # since when it may have been done, where the act took time
     heal_proof: Proof | None = field(default=None)
 
 

@@ -76,7 +76,9 @@ class Kill:
             for node, deed in zip(chosen, deeds, strict=True)
         }
         targets = tuple(node.spec.node_id for node in chosen)
-        return Injected(targets=targets, acted_ns=min(deed.acted_ns for deed in deeds), proof=proof)
+        acted_ns = min(deed.acted_ns for deed in deeds)
+        asked_ns = min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None)
+        return Injected(targets=targets, acted_ns=acted_ns, asked_ns=asked_ns, proof=proof)
 
     def _see_dead(self, node: CanKill, deed: Deed, before: NodeState, deadline: Deadline) -> Proof:
         def bites(seen: tuple[Knock, NodeState]) -> bool:

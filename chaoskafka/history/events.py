@@ -4,7 +4,7 @@ Every line has `at_ns` (monotonic), `at` (wall time, for people) and `event`. Ki
 
 phase      {number, name, state: begin|end, error?}
 fault      {fault: index in the plan, word, state: beginning|active|healing|healed|failed|skipped, targets: [node id…],
-            acted_ns, evidence, proof}   targets, acted_ns and evidence on `active`; proof on `active` and `healed`
+            acted_ns, asked_ns?, evidence, proof}   proof on `active` and `healed`, the others on `active`
 worker     {worker, incarnation, state: started|exited, …}
 error      {where, type, text}
 recovered  {whole: bool, within_s, waited_s, limit_s, missing: [text…]}   once, after everything was healed. whole: in
@@ -78,6 +78,7 @@ class FaultWindow:
     healing_ns: int | None
     healed_ns: int | None  # the healing had been observed
     failure: str | None  # why it failed or was skipped
+    asked_ns: int | None = None  # since when the deed may have been done, where that took time; no later than acted_ns
 
 
 def read_events(path: Path) -> list[Event]:
@@ -127,6 +128,7 @@ def _window(index: int, states: Mapping[str, Event]) -> FaultWindow:
         heal_proof=field("healed", "proof"),
         beginning_ns=first.at_ns,
         acted_ns=field("active", "acted_ns"),
+        asked_ns=field("active", "asked_ns"),
         active_ns=at("active"),
         healing_ns=at("healing"),
         healed_ns=at("healed"),

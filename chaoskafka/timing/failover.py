@@ -19,7 +19,7 @@ from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.views import acted, groups
 from chaoskafka.timing.gaps import longest_gap
 from chaoskafka.timing.leadership import Change, answers, change_over, in_sync_again, live_brokers, sightings
-from chaoskafka.timing.spans import Span, Stalls, after
+from chaoskafka.timing.spans import Span, Stalls, after, deed_of
 from chaoskafka.timing.successes import of_group, of_producers, written_since
 from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes
 
@@ -31,6 +31,7 @@ class _Scene:
     history: History
     fault: FaultWindow
     acted_ns: int
+    deed: Span
     until_ns: int | None  # the next fault's deed
     stalls: Stalls
     comparable: frozenset[str]  # of "produce", "consume", "observe": whose clock is the events' clock
@@ -56,6 +57,7 @@ def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _S
         history=history,
         fault=fault,
         acted_ns=fault.acted_ns,
+        deed=deed_of(fault),
         until_ns=min((deed for deed in deeds if deed > fault.acted_ns), default=None),
         stalls=stalls,
         comparable=comparable,
@@ -103,11 +105,11 @@ def _leadership(scene: _Scene, partition: TopicPartition) -> tuple[Change, tuple
     change = change_over(said, scene.fault, scene.until_ns)
     brokers = live_brokers(scene.history, scene.fault)
     seen_by = tuple(
-        BrokerSight(broker=broker, seen=after(span, scene.acted_ns, scene.stalls))
+        BrokerSight(broker=broker, seen=after(span, scene.deed, scene.stalls))
         for broker, span in sightings(said, change, brokers).items()
     )
     again = in_sync_again(said, scene.fault, scene.until_ns, brokers)
-    return change, seen_by, after(again, scene.acted_ns, scene.stalls) if again else None
+    return change, seen_by, after(again, scene.deed, scene.stalls) if again else None
 
 
 def _producers(scene: _Scene, partition: TopicPartition, change: Change) -> tuple[list[ClientSight], list[Gap]]:
@@ -143,7 +145,7 @@ def _first(scene: _Scene, client: str, reached: pl.DataFrame) -> list[ClientSigh
     lo_ns, hi_ns = reached["lo_ns"].min(), reached["hi_ns"].min()
     if not isinstance(lo_ns, int) or not isinstance(hi_ns, int):
         return []
-    return [ClientSight(client=client, first=after(Span(lo_ns, hi_ns), scene.acted_ns, scene.stalls))]
+    return [ClientSight(client=client, first=after(Span(lo_ns, hi_ns), scene.deed, scene.stalls))]
 
 
 def _gap(scene: _Scene, client: str, successes: pl.DataFrame) -> Gap:

@@ -13,7 +13,7 @@ import polars as pl
 
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.events import FaultWindow
-from chaoskafka.timing.spans import Stalls
+from chaoskafka.timing.spans import Stalls, deed_of
 from chaoskafka.timing.times import Gap, Interval
 
 Instants = npt.NDArray[np.int64]
@@ -25,12 +25,13 @@ def longest_gap(client: str, successes: pl.DataFrame, fault: FaultWindow, last_h
     A client without any success before the fault is taken to have begun with the fault.
     """
     assert fault.acted_ns is not None
+    deed = deed_of(fault)
     lo_ns, hi_ns = (successes[name].to_numpy() for name in ("lo_ns", "hi_ns"))
     if not len(hi_ns):
-        lo_ns = hi_ns = np.array([fault.acted_ns])
+        lo_ns, hi_ns = np.array([deed.lo_ns]), np.array([deed.hi_ns])
     gaps = _gaps(lo_ns, hi_ns, last_heard_ns)
     healed_ns = fault.healed_ns if fault.healed_ns is not None else max(last_heard_ns, fault.acted_ns)
-    (over,) = np.nonzero((gaps.end_hi_ns > fault.acted_ns) & (gaps.begin_hi_ns <= healed_ns))
+    (over,) = np.nonzero((gaps.end_hi_ns > deed.lo_ns) & (gaps.begin_hi_ns <= healed_ns))
     if not len(over):
         # The client was last heard of before the fault: an empty gap at its start, open.
         over = np.array([len(hi_ns) - 1])

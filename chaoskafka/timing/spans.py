@@ -11,6 +11,7 @@ import polars as pl
 
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.doubt import observer_clock_doubts
+from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.read import History
 from chaoskafka.timing.times import Interval
 
@@ -53,11 +54,17 @@ class Stalls:
         return min(inside_ns, max(0, end_ns - begin_ns))
 
 
-def after(instant: Span, acted_ns: int, stalls: Stalls) -> Interval:
+def deed_of(fault: FaultWindow) -> Span:
+    """When the deed of a fault was done: a signal that goes through an engine is sent some time before it answers."""
+    assert fault.acted_ns is not None
+    return Span(fault.acted_ns if fault.asked_ns is None else min(fault.asked_ns, fault.acted_ns), fault.acted_ns)
+
+
+def after(instant: Span, deed: Span, stalls: Stalls) -> Interval:
     """An instant in seconds after a fault.
 
     A stall only makes things later, so those seen in between lower the lower end: without them it may have been sooner.
     Nothing that a fault brings about comes before it, so no figure is negative.
     """
-    lo_ns = instant.lo_ns - acted_ns - stalls.within_ns(acted_ns, instant.hi_ns)
-    return Interval(lo_s=max(0, lo_ns) / NS_PER_S, hi_s=max(0, instant.hi_ns - acted_ns) / NS_PER_S)
+    lo_ns = instant.lo_ns - deed.hi_ns - stalls.within_ns(deed.hi_ns, instant.hi_ns)
+    return Interval(lo_s=max(0, lo_ns) / NS_PER_S, hi_s=max(0, instant.hi_ns - deed.lo_ns) / NS_PER_S)

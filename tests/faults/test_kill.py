@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -47,6 +47,25 @@ class Stand:
     @property
     def running(self) -> list[int]:
         return [node_id for node_id, node in self.cluster.nodes.items() if node.running]
+
+
+@dataclass
+class Slow(MemoryNode):
+    """A node whose kill goes through somebody who answers late."""
+
+    def kill(self) -> Deed:
+        deed = super().kill()
+        return replace(deed, asked_ns=deed.acted_ns - self.spec.node_id)
+
+
+def test_a_kill_that_takes_time_says_since_when() -> None:
+    stand = Stand()
+    for node in stand.cluster.nodes.values():
+        node.__class__ = Slow
+    with stand.kill("broker 3") as hit:
+        assert hit.asked_ns == hit.acted_ns - 3
+    with Stand().kill("broker 3") as hit:
+        assert hit.asked_ns is None
 
 
 def test_those_who_are_hit_are_seen_dead_and_seen_alive_again() -> None:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from chaoskafka.timing.gaps import longest_gap, resolution_s
-from chaoskafka.timing.spans import Span, Stall, Stalls, after
+from chaoskafka.timing.spans import Span, Stall, Stalls, after, deed_of
 from chaoskafka.timing.successes import SUCCESS
 from chaoskafka.timing.times import Interval
 from tests.timing.windows import S, window
@@ -74,5 +74,18 @@ def test_the_resolution_of_one_success_is_all_the_time_since() -> None:
 
 def test_an_instant_is_counted_from_the_deed_and_never_negative() -> None:
     stalls = Stalls((Stall(12 * S, 13 * S, S),))
-    assert after(Span(9 * S, 11 * S), 10 * S, stalls) == Interval(lo_s=0, hi_s=1)
-    assert after(Span(14 * S, 15 * S), 10 * S, stalls) == Interval(lo_s=3, hi_s=5)
+    assert after(Span(9 * S, 11 * S), Span(10 * S, 10 * S), stalls) == Interval(lo_s=0, hi_s=1)
+    assert after(Span(14 * S, 15 * S), Span(10 * S, 10 * S), stalls) == Interval(lo_s=3, hi_s=5)
+
+
+def test_a_deed_that_took_time_was_done_in_between() -> None:
+    """A signal through an engine: sent some time after it was asked for, answered when the death was seen."""
+    assert deed_of(window(10, 20, asked_s=9.5)) == Span(int(9.5 * S), 10 * S)
+    assert deed_of(window(10, 20)) == Span(10 * S, 10 * S)
+    seen = after(Span(13 * S, int(13.1 * S)), deed_of(window(10, 20, asked_s=9.5)), QUIET)
+    assert seen == Interval(lo_s=pytest.approx(3.0), hi_s=pytest.approx(3.6))
+
+
+def test_without_any_success_the_gap_begins_with_the_deed_whenever_that_was() -> None:
+    gap = longest_gap("c", successes(), window(10, 20, asked_s=9.5), 15 * S, QUIET)
+    assert gap.length == Interval(lo_s=pytest.approx(5.0), hi_s=pytest.approx(5.5))

@@ -96,8 +96,7 @@ class DockerNode:
         if not found["State"]["Running"]:
             raise FaultFailed(f"{self._spec.name}: Kafka is not running, there is nothing to kill")
         self._killed = found["State"]["StartedAt"]
-        acted_ns, means = self._send_kill(found)
-        return Deed(what=f"SIGKILL to Kafka on {self._spec.name}", means=means, acted_ns=acted_ns)
+        return self._send_kill(found)
 
     def start(self, *, within_s: float) -> Deed:
         """Start Kafka; a running one is left alone. Blocks until the engine reports a new process.
@@ -140,17 +139,19 @@ class DockerNode:
         with asking(f"reading the log of {self._spec.name}"):
             return self._kafka.logs(tail=lines).decode(errors="replace")
 
-    def _send_kill(self, found: Mapping[str, Any]) -> tuple[int, str]:
-        pid = found["State"]["Pid"]
+    def _send_kill(self, found: Mapping[str, Any]) -> Deed:
+        what, pid = f"SIGKILL to Kafka on {self._spec.name}", found["State"]["Pid"]
         try:
             if not self._engine.is_local:
-                raise pids.NotOurs(f"pid {pid} is one of {self._engine.host}")  # noqa: TRY301 - as for any other stranger
+                raise pids.NotOurs(f"pid {pid} is one of {self._engine.host}")  # noqa: TRY301 - as any other stranger
             acted_ns = pids.send(pid, signal.SIGKILL, container_id=found["Id"], created=found["Created"])
         except pids.NotOurs as why:
+            # The engine answers only once it has seen the death.
+            asked_ns = time.monotonic_ns()
             if not send_signal(self._kafka, "SIGKILL"):
                 raise FaultFailed(f"{self._spec.name}: Kafka had ended before it could be killed") from why
-            return time.monotonic_ns(), f"engine API ({why})"
-        return acted_ns, f"pidfd_send_signal to pid {pid}"
+            return Deed(what=what, means=f"engine API ({why})", asked_ns=asked_ns, acted_ns=time.monotonic_ns())
+        return Deed(what=what, means=f"pidfd_send_signal to pid {pid}", acted_ns=acted_ns)
 
 
 def host_port(engine: Engine, host: Container, port: int) -> int:
