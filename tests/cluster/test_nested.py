@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tarfile
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +20,7 @@ from chaoskafka.images.client import PYTHON
 from chaoskafka.phases import Phase
 from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.labels import Part, labels
+from chaoskafka.runtimes.docker.logs import copy_directory
 from chaoskafka.runtimes.docker.network import create_network, remove_network
 from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.runtimes.docker.sweep import sweep
@@ -111,18 +110,6 @@ def has_ended(container: Container) -> bool:
     return container.status == "exited"
 
 
-def run_dir_of(container: Container, into: Path) -> Path:
-    with tempfile.TemporaryFile() as archive:
-        pieces, _ = container.get_archive(f"/tmp/runs/{SCENARIO}")
-        for piece in pieces:
-            archive.write(piece)
-        archive.seek(0)
-        with tarfile.open(fileobj=archive) as tar:
-            tar.extractall(into, filter="data")
-    (found,) = (into / SCENARIO).glob("2*")
-    return found
-
-
 def networks_of(engine: Engine, container: Container) -> set[str]:
     return set(engine.api.api.inspect_container(container.id or "")["NetworkSettings"]["Networks"])
 
@@ -157,7 +144,8 @@ def test_a_run_in_a_container(
     assert objects_of(engine, run_id) == []
     assert networks_of(engine, nested) == {"bridge"}
 
-    run_dir = run_dir_of(nested, tmp_path)
+    copy_directory(nested, f"/tmp/runs/{SCENARIO}", tmp_path / "runs")
+    (run_dir,) = (tmp_path / "runs").iterdir()
     (fault,) = fault_windows(read_events(run_dir / "events.jsonl"))
     (proof,) = fault.proof.values()
     assert proof["means"].startswith("engine API (pid "), proof
