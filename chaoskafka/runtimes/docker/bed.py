@@ -24,7 +24,7 @@ from chaoskafka.runtimes.docker import containers, network, pids
 from chaoskafka.runtimes.docker.containers import Plan
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
 from chaoskafka.runtimes.docker.labels import Part, labels, object_name
-from chaoskafka.runtimes.docker.node import host_port
+from chaoskafka.runtimes.docker.reach import Reach, reach_of
 from chaoskafka.runtimes.docker.removal import Removal
 from chaoskafka.runtimes.locks import run_lock
 
@@ -44,6 +44,7 @@ class Bed:
         self._life = ExitStack()
         self._removal = Removal()
         self._engine: Engine | None = None
+        self._reach = Reach()
         self._patient: Container | None = None
         self._hand: Container | None = None
         self.image = ""
@@ -70,6 +71,9 @@ class Bed:
         name = self._name(Part.NETWORK)
         self._removal.add(f"removing {name}", partial(network.remove_network, self.engine, name))
         network.create_network(self.engine, name, self._run_id)
+        self._reach = reach_of(self.engine)
+        if self._reach.joins is not None:
+            network.join_network(self.engine, name, self._reach.joins)
 
     def make_volume(self) -> None:
         """Raises EnvironmentFailure."""
@@ -79,7 +83,6 @@ class Bed:
 
     def start(self) -> None:
         """Start patient and hand, on the network and the volume. Raises EnvironmentFailure."""
-        on = "127.0.0.1" if self.engine.is_local else "0.0.0.0"  # noqa: S104 - as a run publishes its nodes' ports
         self._patient = self._begin(
             self._plan(
                 Part.PATIENT,
@@ -87,7 +90,7 @@ class Bed:
                 network=self._name(Part.NETWORK),
                 alias=Part.PATIENT.value,
                 volumes={self._name(Part.DATA): DISK},
-                publish={self._port: on},
+                publish=self._reach.publish(self._port),
             )
         )
         self._hand = self._begin(
@@ -122,11 +125,14 @@ class Bed:
 
     def published(self) -> Address:
         """Where the patient's port is reached from here. Raises EnvironmentFailure."""
-        return Address(self.engine.host, host_port(self.engine, _there(self._patient), self._port))
+        where = self._name(Part.NETWORK)
+        return self._reach.address(self.engine, _there(self._patient), self._port, network=where)
 
     def signal_directly(self) -> str:
         """SIGUSR1 to the patient's process without the engine; returns why that cannot be, or nothing."""
         found = containers.inspect(self.engine, _there(self._patient))
+        if not self.engine.is_local:
+            return f"its pid is one of {self.engine.host}"
         try:
             pids.send(found["State"]["Pid"], signal.SIGUSR1, container_id=found["Id"], created=found["Created"])
         except pids.NotOurs as why:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from docker import errors as docker_errors
-from docker.models.containers import Container
 
 from chaoskafka.clock import wait_until
 from chaoskafka.runtimes.docker.engine import Engine, asking
@@ -26,13 +25,6 @@ def create_volume(engine: Engine, name: str, run_id: str, node: str) -> None:
     """A node's disk. Raises EnvironmentFailure."""
     with asking(f"creating the volume {name}"):
         engine.api.volumes.create(name, labels=labels(run_id, Part.DATA, node))
-
-
-def address_on(engine: Engine, name: str, container: Container) -> str:
-    """The IP address of a container on a network; it keeps it as long as it runs. Raises EnvironmentFailure."""
-    with asking(f"inspecting the container {container.name}"):
-        found = engine.api.api.inspect_container(container.id or "")
-    return str(found["NetworkSettings"]["Networks"][name]["IPAddress"])
 
 
 def join_network(engine: Engine, name: str, container_id: str) -> None:

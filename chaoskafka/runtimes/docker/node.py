@@ -17,7 +17,7 @@ from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import Deed, Knock, NodeState
 from chaoskafka.cluster.last_words import last_words
 from chaoskafka.cluster.spec import NodeSpec
-from chaoskafka.errors import CommandFailed, EnvironmentFailure, FaultFailed
+from chaoskafka.errors import CommandFailed, FaultFailed
 from chaoskafka.runtimes.docker import pids
 from chaoskafka.runtimes.docker.containers import inspect, send_signal
 from chaoskafka.runtimes.docker.engine import Engine, asking
@@ -152,11 +152,3 @@ class DockerNode:
                 raise FaultFailed(f"{self._spec.name}: Kafka had ended before it could be killed") from why
             return Deed(what=what, means=f"engine API ({why})", asked_ns=asked_ns, acted_ns=time.monotonic_ns())
         return Deed(what=what, means=f"pidfd_send_signal to pid {pid}", acted_ns=acted_ns)
-
-
-def host_port(engine: Engine, host: Container, port: int) -> int:
-    """The port of the engine's machine at which it published `port` of a host container. Raises EnvironmentFailure."""
-    published = inspect(engine, host)["NetworkSettings"]["Ports"].get(f"{port}/tcp") or []
-    if not published:
-        raise EnvironmentFailure(f"the Docker engine published no port for {port}/tcp of {host.name}")
-    return int(published[0]["HostPort"])

@@ -29,14 +29,13 @@ from chaoskafka.runtimes.docker.containers import Plan
 from chaoskafka.runtimes.docker.engine import Engine, asking, check_images, check_memory, connect
 from chaoskafka.runtimes.docker.labels import Part, labels, object_name
 from chaoskafka.runtimes.docker.network import (
-    address_on,
     create_network,
     create_volume,
     join_network,
     remove_network,
     remove_volume,
 )
-from chaoskafka.runtimes.docker.node import DockerNode, host_port
+from chaoskafka.runtimes.docker.node import DockerNode
 from chaoskafka.runtimes.docker.reach import Reach, reach_of
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 from chaoskafka.runtimes.docker.room import check_disk
@@ -192,7 +191,10 @@ class _Builder:
         started = in_parallel("starting the host of", self._start_host, members)
         hosts = dict(zip((member.node_id for member in members), started, strict=True))
         check_disk(self.engine, started[0], config.DATA_MOUNT, nodes=len(members))
-        published = {broker: self._reached_at(hosts[broker]) for broker in self.spec.broker_ids}
+        published = {
+            broker: self.reach.address(self.engine, hosts[broker], Plane.HOST.port, network=self.network)
+            for broker in self.spec.broker_ids
+        }
 
         def start_kafka(member: NodeSpec) -> DockerNode:
             return self._start_kafka(member, hosts[member.node_id], published.get(member.node_id))
@@ -211,7 +213,6 @@ class _Builder:
         self._unless_stopped()
         volume = self._name(member.name, Part.DATA)
         create_volume(self.engine, volume, self.run_id, member.name)
-        on = self.reach.publish_on
         plan = Plan(
             name=self._name(member.name, Part.HOST),
             image=self.images.toolbox,
@@ -221,15 +222,9 @@ class _Builder:
             network=self.network,
             alias=member.name,
             volumes={volume: config.DATA_MOUNT},
-            publish={Plane.HOST.port: on} if member.is_broker and on is not None else {},
+            publish=self.reach.publish(Plane.HOST.port) if member.is_broker else {},
         )
         return containers.start(self.engine, plan)
-
-    def _reached_at(self, host: Container) -> Address:
-        """Where the harness connects to a broker, which is also what that broker is told to advertise to it."""
-        if self.reach.publish_on is None:
-            return Address(address_on(self.engine, self.network, host), Plane.HOST.port)
-        return Address(self.engine.host, host_port(self.engine, host, Plane.HOST.port))
 
     def _start_kafka(self, member: NodeSpec, host: Container, address: Address | None) -> DockerNode:
         self._unless_stopped()

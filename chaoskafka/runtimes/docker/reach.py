@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from docker.models.containers import Container
+
+from chaoskafka.cluster.abilities import Address
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.runtimes.docker.containers import inspect
 from chaoskafka.runtimes.docker.engine import Engine, asking
 from chaoskafka.runtimes.docker.labels import own_container
 
@@ -19,6 +24,20 @@ class Reach:
 
     publish_on: str | None = None  # address of the engine's machine on which ports are published
     joins: str | None = None  # full id of the container that is to be connected to the cluster's network
+
+    def publish(self, port: int) -> dict[int, str]:
+        """What a container has to publish so that its `port` is reached."""
+        return {port: self.publish_on} if self.publish_on is not None else {}
+
+    def address(self, engine: Engine, container: Container, port: int, *, network: str) -> Address:
+        """Where `port` of a container that runs on `network` is reached from here. Raises EnvironmentFailure."""
+        found = inspect(engine, container)["NetworkSettings"]
+        if self.publish_on is None:
+            return Address(str(found["Networks"][network]["IPAddress"]), port)
+        published = found["Ports"].get(f"{port}/tcp") or []
+        if not published:
+            raise EnvironmentFailure(f"the Docker engine published no port for {port}/tcp of {container.name}")
+        return Address(engine.host, int(published[0]["HostPort"]))
 
 
 def reach_of(engine: Engine) -> Reach:
