@@ -14,6 +14,7 @@ from typing import Any
 
 from chaoskafka import __version__
 from chaoskafka.checks import Check
+from chaoskafka.errors import HistoryError
 from chaoskafka.history.events import Event
 from chaoskafka.history.read import History, open_history
 from chaoskafka.report.result import CheckResult, Result
@@ -42,7 +43,10 @@ def judge(run_dir: Path) -> Result:
 
 
 def judged(history: History) -> Result:
-    """The result of a history; writes nothing. Raises HistoryError when its `expect` cannot be read."""
+    """The result of a history; writes nothing.
+
+    Raises HistoryError when its `expect`, or any file that a check asks for, cannot be read.
+    """
     header = history.header
     asked = [item for item in checks_of(header.expect) if item.word != ALWAYS_ON]
     asked.append(Named(word=ALWAYS_ON, value=find(Kind.CHECK, ALWAYS_ON)()))
@@ -73,6 +77,10 @@ def judged(history: History) -> Result:
 def _ask(item: Named[Check], history: History) -> CheckResult:
     try:
         verdict = item.value.check(history)
+    except (
+        HistoryError
+    ):  # not the check's doing, and what other checks made of the rest of a damaged run is worth nothing
+        raise
     except Exception as crash:  # noqa: BLE001 - the crash becomes the evidence of an unknown
         told = {"traceback": traceback.format_exc()[-TEXT_MAX:]}
         verdict = Verdict.unknown(f"the check crashed: {type(crash).__name__}: {crash}", evidence=[told])
@@ -110,7 +118,7 @@ def _as_json(value: object) -> Any:
 
 def _of_the_run(history: History) -> Iterator[Event]:
     for event in history.events:
-        if event.event == "phase" and event.fields.get("number", 0) >= JUDGE_PHASE:
+        if event.event == "phase" and (event.fields.get("number") or 0) >= JUDGE_PHASE:
             return
         yield event
 
@@ -118,7 +126,7 @@ def _of_the_run(history: History) -> Iterator[Event]:
 def _completion(history: History) -> Iterator[Verdict]:
     """Nothing for a history without numbered phases; else whether all of them up to the audit came to their end."""
     phases = [event.fields for event in history.events if event.event == "phase"]
-    phases = [fields for fields in phases if fields.get("number", JUDGE_PHASE) <= AUDIT_PHASE]
+    phases = [fields for fields in phases if (fields.get("number") or JUDGE_PHASE) <= AUDIT_PHASE]
     begun = {fields["number"]: str(fields.get("name")) for fields in phases if fields.get("state") == "begin"}
     ended = {fields["number"]: fields.get("error") for fields in phases if fields.get("state") == "end"}
     if not begun:
@@ -141,6 +149,8 @@ def _completion(history: History) -> Iterator[Verdict]:
 def _times(history: History) -> tuple[tuple[FaultTimes, ...], list[str]]:
     try:
         return tuple(failover(history)), []
+    except HistoryError:
+        raise
     except Exception as crash:  # noqa: BLE001 - times are a report; what is judged by them is asked of its own check
         where = traceback.format_exc(limit=-3)[-TEXT_MAX:]
         return (), [f"no failover times: {type(crash).__name__}: {crash}\n{where}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from chaoskafka.commands import CheckRequest
@@ -25,7 +26,8 @@ def main(request: CheckRequest) -> ExitCode:
     refused: list[Unjudged] = []
     for run_dir in request.run_dirs:
         try:
-            result = _judge(run_dir.resolve())
+            # The directory itself, in place of a link that may soon lead to another run, or to itself.
+            result = _judge(Path(os.path.realpath(run_dir)))
         except HistoryError as foreign:
             explain(foreign)
             codes.append(foreign.exit_code)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from typing import Any, Self
 
 from chaoskafka.clock import Clock, MonotonicClock, utc_now
 from chaoskafka.errors import HistoryError
+from chaoskafka.history.stored import Mistyped, parse, read_bytes, typed
 
 
 class EventLog:
@@ -51,6 +53,29 @@ class EventLog:
             self._file.write(line + "\n")
             self._file.flush()
         return at_ns
+
+
+# What is read of each kind of event, and so must be what it says. Phases of old had no number.
+_FIELDS: Mapping[str, Mapping[str, Any]] = {
+    "phase": {"number": int | None, "name": str | None, "state": str},
+    "fault": {
+        "fault": int,
+        "word": str,
+        "state": str,
+        "targets": tuple[int, ...] | None,
+        "acted_ns": int | None,
+        "evidence": Mapping[str, Any] | None,
+        "proof": Mapping[str, Any] | None,
+        "error": str | None,
+    },
+    "recovered": {
+        "whole": bool | None,
+        "within_s": float | None,
+        "waited_s": float | None,
+        "limit_s": float | None,
+        "missing": tuple[Any, ...] | None,
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +111,30 @@ def read_events(path: Path) -> list[Event]:
 
     Raises HistoryError when the file is missing, or holds a line that is no event.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as missing:
-        raise HistoryError(f"{path}: {missing.strerror}") from missing
+    *lines, last = read_bytes(path).split(b"\n")
     events = []
     for number, line in enumerate(lines, start=1):
         try:
-            fields = json.loads(line)
-            events.append(Event(fields.pop("at_ns"), fields.pop("event"), fields))
-        except (ValueError, KeyError, TypeError, AttributeError) as broken:
-            if number < len(lines):
-                raise HistoryError(f"{path}:{number}: not an event: {line[:80]!r}") from broken
+            events.append(_event(line))
+        except ValueError as broken:
+            raise HistoryError(f"{path}:{number}: not an event: {line[:80]!r}: {broken}") from broken
+    with suppress(ValueError):  # cut off, or whole but for its line break
+        events.append(_event(last))
     return events
+
+
+def _event(line: bytes) -> Event:
+    """Raises ValueError."""
+    fields = parse(line)
+    if not isinstance(fields, dict):
+        raise Mistyped("it is no object")
+    at_ns, event = typed(int, fields.pop("at_ns", None)), typed(str, fields.pop("event", None))
+    for name, kind in _FIELDS.get(event, {}).items():
+        try:
+            typed(kind, fields.get(name))
+        except Mistyped as wrong:
+            raise Mistyped(f"{name}: {wrong}") from wrong
+    return Event(at_ns, event, fields)
 
 
 def fault_windows(events: list[Event]) -> list[FaultWindow]:

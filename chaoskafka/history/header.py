@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from chaoskafka.errors import HistoryError
+from chaoskafka.files import Unreadable, read_regular
+from chaoskafka.history.stored import parse, typed
 
 FORMAT = 1
+HEADER_MAX_BYTES = 64 << 20  # the effective settings of fifty brokers are some 2 MiB
+PARTITIONS_MAX = 10_000  # ten times what a scenario may have
+MESSAGE_MAX = 500  # characters of a message about a header that may hold anything
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # org.apache.kafka.common.internals.Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,27 +83,20 @@ class RunHeader:
         """Raises HistoryError when it is missing, foreign or of another format."""
         path = run_dir / "run.json"
         try:
-            raw = json.loads(path.read_text())
-        except (OSError, ValueError) as broken:
-            raise HistoryError(f"{path}: not a run directory: {broken}") from broken
+            raw = parse(read_regular(path, max_bytes=HEADER_MAX_BYTES))
+        except Unreadable as why:
+            raise HistoryError(f"{path}: not a run directory: {why}") from why
+        except ValueError as broken:
+            raise HistoryError(f"{path}: damaged header: {broken}") from broken
         if not isinstance(raw, dict) or raw.get("format") != FORMAT:
             found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
-            raise HistoryError(f"{path}: format {found!r}; this version reads {FORMAT}")
+            raise HistoryError(f"{path}: format {found!r}; this version reads {FORMAT}"[:MESSAGE_MAX])
         try:
-            return cls(
-                **{
-                    **raw,
-                    "plan": tuple(raw["plan"]),
-                    "expect": tuple(raw["expect"]),
-                    "nodes": {node: tuple(roles) for node, roles in raw["nodes"].items()},
-                    "topics": tuple(TopicFacts(**t) for t in raw["topics"]),
-                    "workloads": tuple(
-                        WorkloadFacts(**{**w, "workers": tuple(w["workers"])}) for w in raw["workloads"]
-                    ),
-                }
-            )
-        except (KeyError, TypeError) as broken:
+            header = typed(cls, raw)
+            _check_topics(header.topics)
+        except ValueError as broken:
             raise HistoryError(f"{path}: damaged header: {broken}") from broken
+        return header
 
     def topic(self, name: str) -> TopicFacts:
         """The topic of that name. Raises HistoryError when the run had none."""
@@ -104,3 +104,16 @@ class RunHeader:
             if facts.name == name:
                 return facts
         raise HistoryError(f"the run had no topic {name!r}; it had {[t.name for t in self.topics]}")
+
+
+def _check_topics(topics: tuple[TopicFacts, ...]) -> None:
+    """Names become file names, and each partition is looked at by each check. Raises ValueError."""
+    for facts in topics:
+        if not _NAME.fullmatch(facts.name) or facts.name in (".", ".."):
+            raise ValueError(f"topics: {facts.name[:MESSAGE_MAX]!r} is not a topic name")
+        if not 1 <= facts.partitions <= PARTITIONS_MAX:
+            raise ValueError(f"topics: {facts.name}: {facts.partitions} partitions")
+    if len({facts.name for facts in topics}) != len(topics) or len({facts.index for facts in topics}) != len(topics):
+        raise ValueError("topics: a name or an index stands there twice")
+    if sum(facts.partitions for facts in topics) > PARTITIONS_MAX:
+        raise ValueError(f"topics: more than {PARTITIONS_MAX} partitions in all")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import io
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 
@@ -17,7 +17,11 @@ from chaoskafka.history.events import Event, FaultWindow, fault_windows, read_ev
 from chaoskafka.history.header import RunHeader
 from chaoskafka.history.kept import Kept, once
 from chaoskafka.history.observations import OBSERVATION
+from chaoskafka.history.stored import read_as, read_bytes
 from chaoskafka.history.tables import AuditedEnd, TopicPartition, WorkerReport
+
+T = TypeVar("T")
+TOLD_MAX = 300  # characters of what the table library says of a damaged table, which may repeat the table
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,12 @@ class History:
     @cached_property
     def workers(self) -> list[WorkerReport]:
         """Empty when the run never got as far as workers."""
-        rows = self._json("ops/workers.json")
-        return [WorkerReport(**{**r, "topics": tuple(r["topics"]), "fatal": tuple(r["fatal"])}) for r in rows]
+        return list(self._rows("ops/workers.json", WorkerReport))
 
     @cached_property
     def ends(self) -> Mapping[TopicPartition, AuditedEnd]:
         """How far the audit got; a partition that it never reached is missing."""
-        rows = [AuditedEnd(**row) for row in self._json("audit/ends.json")]
+        rows = self._rows("audit/ends.json", AuditedEnd)
         return {TopicPartition(row.topic, row.partition): row for row in rows}
 
     @once
@@ -95,32 +98,41 @@ class History:
 
     @cached_property
     def observations(self) -> pl.DataFrame:
-        """Empty when the observer never wrote; then nothing that needs it can be judged."""
+        """Empty when the observer never wrote; then nothing that needs it can be judged.
+
+        A last line that was cut off by a crash is left out.
+        """
         path = self.run_dir / "observations.jsonl"
-        if not path.exists() or path.stat().st_size == 0:
+        whole, line_break, _ = read_bytes(path).rpartition(b"\n") if path.exists() else (b"", b"", b"")
+        if not line_break:
             return pl.DataFrame(schema=OBSERVATION)
-        return pl.read_ndjson(path, schema=OBSERVATION, ignore_errors=True)
+        # A value of another type becomes null, as one that a line does not have.
+        seen = _sound(path, lambda: pl.read_ndjson(io.BytesIO(whole), schema=OBSERVATION, ignore_errors=True))
+        if seen["kind"].has_nulls():
+            raise HistoryError(f"{path}: damaged: a line that is no observation")
+        return seen
 
     def _table(self, name: str, schema: pl.Schema) -> pl.DataFrame:
         path = self.run_dir / name
         if not path.exists():
             return pl.DataFrame(schema=schema)
-        try:
-            return pl.read_parquet(path).match_to_schema(schema)
-        except (pl.exceptions.PolarsError, OSError) as broken:
-            raise HistoryError(f"{path}: damaged table: {broken}") from broken
+        if not path.is_file():
+            raise HistoryError(f"{path}: damaged table: no regular file")
+        return _sound(path, lambda: pl.read_parquet(path).match_to_schema(schema))
 
-    def _json(self, name: str) -> list[dict[str, Any]]:
+    def _rows(self, name: str, kind: type[T]) -> tuple[T, ...]:
         path = self.run_dir / name
-        if not path.exists():
-            return []
-        try:
-            rows = json.loads(path.read_text())
-        except ValueError as broken:
-            raise HistoryError(f"{path}: damaged: {broken}") from broken
-        if not isinstance(rows, list):
-            raise HistoryError(f"{path}: expected a list")
-        return rows
+        return read_as(tuple[kind, ...], path) if path.exists() else ()  # type: ignore[valid-type]
+
+
+def _sound(path: Path, read: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """What `read` makes of the file. Raises HistoryError for whatever the table library says of a damaged one."""
+    try:
+        return read()
+    except (pl.exceptions.PolarsError, OSError, ValueError, OverflowError) as broken:
+        raise HistoryError(f"{path}: damaged table: {str(broken)[:TOLD_MAX]}") from broken
+    except pl.exceptions.PanicException as broken:  # no Exception: the library gave up in the middle
+        raise HistoryError(f"{path}: damaged table: {str(broken)[:TOLD_MAX]}") from broken
 
 
 def open_history(run_dir: Path) -> History:

@@ -17,9 +17,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from chaoskafka.report.result import CheckResult, Result
+from chaoskafka.report.result import CheckResult, Result, shown
 from chaoskafka.timing.times import ClientSight, FaultTimes, Gap, Interval, PartitionTimes
 from chaoskafka.verdict import Answer
+from chaoskafka.visible import visible
 
 EVIDENCE_SHOWN = 5  # rows of one check; the others are in result.json
 PARTITIONS_SHOWN = 24  # of one fault, those whose leader moved first
@@ -29,13 +30,14 @@ _STYLE = {Answer.PASS: "bold green", Answer.FAIL: "bold red", Answer.UNKNOWN: "b
 
 def as_text(result: Result, run_dir: Path, *, width: int = 100, colour: bool = False) -> str:
     """What `run` and `check` print. No line is longer than `width`, save for the paths and commands at the end."""
+    result = shown(result)
     out = io.StringIO()
     console = Console(
         file=out, width=width, force_terminal=colour, no_color=not colour, highlight=False, markup=False, emoji=False
     )
     for part in _parts(result):
         console.print(part)
-    ending = [f"run directory  {run_dir}", f"replay         {result.replay}"]
+    ending = [f"run directory  {visible(str(run_dir))}", f"replay         {result.replay}"]
     return "\n".join([*(line.rstrip() for line in out.getvalue().splitlines()), *ending]) + "\n"
 
 

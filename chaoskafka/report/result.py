@@ -20,6 +20,7 @@ from cattrs.preconf.json import make_converter
 from chaoskafka.errors import HistoryError
 from chaoskafka.timing.times import FaultTimes
 from chaoskafka.verdict import Answer
+from chaoskafka.visible import visible
 
 FORMAT = 1
 RESULT_FILE = "result.json"
@@ -68,7 +69,8 @@ class Result:
         """Write `result.json` atomically; returns its path. Raises OSError."""
         path = run_dir / RESULT_FILE
         partial = path.with_suffix(".json.partial")
-        partial.write_text(self.to_json(), encoding="utf-8")
+        # A lone surrogate cannot be encoded; the escape that takes its place means the same to JSON.
+        partial.write_text(self.to_json(), encoding="utf-8", errors="backslashreplace")
         return partial.replace(path)
 
 
@@ -77,6 +79,24 @@ def to_plain(result: Result) -> dict[str, Any]:
     plain = _CONVERTER.unstructure(result)
     assert isinstance(plain, dict)
     return plain
+
+
+def shown(result: Result) -> Result:
+    """The same result with nothing in it that would move a cursor: run directories may come from anywhere.
+
+    What went wrong and evidence (tracebacks, logs) keep their line breaks; a title with some could pass for a verdict.
+    """
+    plain = to_plain(result)
+    kept = {"checks", "troubles"}
+    return _CONVERTER.structure({k: _visible(v, "\n" if k in kept else "") for k, v in plain.items()}, Result)
+
+
+def _visible(value: Any, keep: str) -> Any:
+    if isinstance(value, str):
+        return visible(value, keep=keep)
+    if isinstance(value, dict):
+        return {visible(key): _visible(below, keep) for key, below in value.items()}
+    return [_visible(below, keep) for below in value] if isinstance(value, list | tuple) else value
 
 
 def read_result(path: Path) -> Result:

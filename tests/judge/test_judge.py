@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ import pytest
 from chaoskafka import judge as judging
 from chaoskafka.errors import HistoryError
 from chaoskafka.history.header import RunHeader
+from chaoskafka.history.read import History, open_history
 from chaoskafka.judge import judge
 from chaoskafka.phases import Phase
 from chaoskafka.report.result import RESULT_FILE, CheckResult, Result, read_result
-from chaoskafka.verdict import Answer
+from chaoskafka.scenario.model import Named
+from chaoskafka.verdict import Answer, Verdict
 
 Edit = Callable[[dict[str, Any]], dict[str, Any] | None]
 
@@ -81,13 +83,18 @@ def test_judging_again_after_the_run_has_ended_gives_the_same_result(run_dir: Pa
     assert judge(run_dir) == first
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crashing:
+    """A check with a bug."""
+
+    def check(self, history: History) -> Verdict:
+        raise ZeroDivisionError(f"on {len(history.partitions)} partitions")
+
+
 def test_a_check_that_crashes_is_unknown_with_its_traceback(run_dir: Path) -> None:
-    (run_dir / "audit/record/orders-0.parquet").write_bytes(b"no table")
-    result = judge(run_dir)
-    assert result.answer is Answer.UNKNOWN
-    crashed = check(result, "no_lost_acknowledged")
+    crashed = judging._ask(Named(word="crashing", value=Crashing()), open_history(run_dir))
     assert crashed.answer is Answer.UNKNOWN
-    assert "HistoryError" in crashed.summary
+    assert "ZeroDivisionError" in crashed.summary
     assert "Traceback" in crashed.evidence[0]["traceback"]
 
 
