@@ -147,8 +147,8 @@ def _union(kind: Any, converter: Converter) -> Callable[[Any, Any], Any]:
         if value is None and NoneType in arms:
             return None
         # A mapping fits one arm at most; its own errors carry the path to what is wrong inside.
-        inner = [arm for arm in arms if isinstance(value, Mapping) and wanted(arm) == "a mapping"]
         others = [arm for arm in arms if arm is not NoneType]
+        inner = [arm for arm in others if isinstance(value, Mapping) and wanted(arm) == "a mapping"]
         if len(inner) == 1 or len(others) == 1:
             return converter.structure(value, (inner or others)[0])
         for arm in others:

@@ -165,7 +165,7 @@ def test_a_damaged_run_is_refused_with_the_name_of_the_file(
 def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "loop").symlink_to("loop")
-    for name in ("file", "loop", "none", "\udcff", "x" * 5000, "\x1b[31m"):
+    for name in ("file", "loop", "none", "\udcff", "x" * 300, "\x1b[31m"):
         err = refused(tmp_path / name)
         assert "not a run directory" in err
         assert err.replace("\n", "").isprintable()

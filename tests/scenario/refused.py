@@ -70,6 +70,9 @@ CASES = [
     # Wrong types, at every level.
     Case(TITLE, "title: 5", 2, "title", "5", 'expected text, got 5; quote it to make it text: "5"'),
     Case(TITLE, "title: [a]", 2, "title", "['a']", "expected text"),
+    Case(TITLE, "title: {a: 1}", 2, "title", "{'a': 1}", "expected text"),
+    Case(TITLE, "seed: {a: 1}", 2, "seed", "{'a': 1}", "expected a whole number"),
+    Case("for_s: 15", "for_s: {a: 1}", 11, f"{LEADER}.for_s", "{'a': 1}", "expected a number"),
     Case(TITLE, "seed: 1.5", 2, "seed", "1.5", "expected a whole number"),
     Case(TITLE, "seed: '7'", 2, "seed", "'7'", "expected a whole number"),
     Case(TITLE, "timeout_s: 5m", 2, "timeout_s", "'5m'", "expected a number"),

@@ -6,6 +6,7 @@ import pytest
 
 from chaoskafka.errors import ExitCode, ScenarioError
 from chaoskafka.scenario.load import load_text
+from chaoskafka.visible import hidden
 from tests.scenario.refused import CASES, GOOD, Case
 
 
@@ -23,16 +24,12 @@ def test_the_good_one_is_good() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path}: {case.new}"[:60])
 def test_what_is_refused_is_told_with_file_line_path_value_and_what_is_allowed(case: Case) -> None:
     start = f"x.yaml:{case.line}: {case.path}: " if case.path else f"x.yaml:{case.line}: "
-    messages = [message for message in told(case.text) if message.startswith(start)]
-    assert messages, told(case.text)
+    all_told = told(case.text)
+    assert [message for message in all_told if hidden(message) is not None] == []
+    messages = [message for message in all_told if message.startswith(start)]
+    assert messages, all_told
     problems = [message.removeprefix(start) for message in messages]
     assert any(case.value in problem and case.allowed in problem for problem in problems), problems
-
-
-def test_a_message_is_one_line_of_visible_characters() -> None:
-    for case in CASES:
-        for message in told(case.text):
-            assert message.isprintable(), message
 
 
 @pytest.mark.parametrize(
@@ -60,9 +57,9 @@ def test_a_title_may_be_folded_and_in_any_script() -> None:
     assert load_text(GOOD.replace("Safe", "Führer\u00a0tot \u3000 隊長 🐈"), name="x").title.endswith("🐈")
 
 
-def test_thousands_of_slips_are_told_in_a_few_lines() -> None:
+def test_hundreds_of_slips_are_told_in_a_few_lines() -> None:
     names = "".join(f"  a{i}: {{}}\n" for i in range(160))
-    reads = "".join(f"  - produce: {{topic: b{i}}}\n" for i in range(1000))
+    reads = "".join(f"  - produce: {{topic: b{i}}}\n" for i in range(300))
     text = f"topics:\n{names}workloads:\n{reads}plan: [{{after_s: 1, kill: {{target: any, for_s: 1}}}}]\n"
     messages = told(text)
     assert len(messages) == 21
