@@ -129,8 +129,7 @@ class ProduceLoop:
                     self._tape.complete(slot, Outcome.REJECTED, end_ns=clock(), code=why.code)
                     refused += 1
                 add_lag(invoked_ns - due_ns)
-                if invoked_ns - due_ns > self._lag_shown_ns:
-                    self._lag_shown_ns = invoked_ns - due_ns
+                self._lag_shown_ns = max(self._lag_shown_ns, invoked_ns - due_ns)
         finally:
             report.offered += offered
             report.refused += refused
