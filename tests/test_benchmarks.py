@@ -25,7 +25,7 @@ def test_a_page_shows_what_was_measured(page: Path) -> None:
 
 def test_every_result_is_shown() -> None:
     shown = set(re.findall(r"<!-- figures: (\w+) -->", figures.PAGES[1].read_text()))
-    assert shown == set(FOUND)
+    assert set(FOUND) <= shown
 
 
 @pytest.mark.parametrize("name", FOUND)
@@ -67,7 +67,7 @@ def test_a_child_is_measured_and_one_that_fails_is_told() -> None:
     ended = child(sys.executable, "-c", "x = bytearray(64 << 20); print(len(x))")
     assert ended.output == f"{64 << 20}\n"
     assert ended.peak_mib > 64
-    assert 0 < ended.cpu_s
+    assert ended.cpu_s > 0
     with pytest.raises(subprocess.CalledProcessError) as failed:
         child(sys.executable, "-c", "raise SystemExit('no')")
     assert failed.value.output == "no\n"
