@@ -27,6 +27,8 @@ from docker.models.containers import Container
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.errors import CommandFailed
 from chaoskafka.images.layers import OWNER
+from chaoskafka.runtimes.docker.labels import RUN, Part, labels, object_name
+from chaoskafka.runtimes.locks import run_lock
 
 NODES = (1, 2, 3)
 PORT, CONTROLLER_PORT = 9092, 9093
@@ -87,30 +89,38 @@ class Plain:
 def plain_start(image: str) -> Iterator[Plain]:
     """Start; leaving removes everything. Whether it has formed is for the caller to ask. Blocks."""
     engine = docker.from_env(timeout=ANSWER_S)
-    name = f"chaoskafka-bench-{secrets.token_hex(3)}"
-    try:
-        engine.networks.create(name, driver="bridge")
-        with ThreadPoolExecutor(len(NODES)) as pool:
-            places = dict(zip(NODES, pool.map(lambda node: _place(engine, image, name, node), NODES), strict=True))
-            began_s = time.monotonic()
-            cluster_id = _run(places[NODES[0]], f"{_STORAGE} random-uuid").strip()
-            random_uuid_s = time.monotonic() - began_s
-            list(pool.map(lambda place: _serve(place, cluster_id), places.values()))
-        yield Plain(addresses={node: _address(place) for node, place in places.items()}, random_uuid_s=random_uuid_s)
-    finally:
-        for container in engine.containers.list(all=True, filters={"name": name}):
-            container.remove(force=True, v=True)
-        for network in engine.networks.list(names=[name]):
-            network.remove()
-        engine.close()
+    run_id = f"plain-{secrets.token_hex(3)}"
+    network = object_name(run_id, "net")
+    with run_lock(
+        run_id
+    ):  # with the labels, so that `chaoskafka heal` finds what a killed benchmark leaves, and only that
+        try:
+            engine.networks.create(network, driver="bridge", labels=labels(run_id, Part.NETWORK))
+            with ThreadPoolExecutor(len(NODES)) as pool:
+                places = list(pool.map(lambda node: _place(engine, image, run_id, node), NODES))
+                began_s = time.monotonic()
+                cluster_id = _run(places[0], f"{_STORAGE} random-uuid").strip()
+                random_uuid_s = time.monotonic() - began_s
+                list(pool.map(lambda place: _serve(place, cluster_id), places))
+            addresses = {node: _address(place) for node, place in zip(NODES, places, strict=True)}
+            yield Plain(addresses=addresses, random_uuid_s=random_uuid_s)
+        finally:
+            mine: dict[str, Any] = {"label": f"{RUN}={run_id}"}
+            for container in engine.containers.list(all=True, filters=mine):
+                container.remove(force=True, v=True)
+            for created in engine.networks.list(filters=mine):
+                created.remove()
+            engine.close()
 
 
-def _place(engine: docker.DockerClient, image: str, network: str, node: int) -> Container:
+def _place(engine: docker.DockerClient, image: str, run_id: str, node: int) -> Container:
     """A machine for one node, so to speak: a container that is up and has the node's configuration."""
+    network = object_name(run_id, "net")
     container = engine.containers.create(
         image,
         entrypoint=["sleep", "infinity"],
-        name=f"{network}-{node}",
+        name=object_name(run_id, f"node-{node}"),
+        labels=labels(run_id, Part.KAFKA, f"node-{node}"),
         hostname=f"node-{node}",
         ports=cast("Any", {f"{PORT}/tcp": ("127.0.0.1", None)}),  # the engine chooses
         network=network,
