@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 from chaoskafka.clock import NS_PER_MS, NS_PER_S, clock_id
 from chaoskafka.cluster.abilities import Address
@@ -90,8 +90,8 @@ class Journal:
         self.write(kind, at_ns, at_ns, fields)
 
 
-async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event) -> None:
-    """Watch until `stop` is set."""
+async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, out: TextIO) -> None:
+    """Watch until `stop` is set; status lines go to `out`."""
     tally = Tally()
     journal.now("started", clock=clock_id())
     watched = watches(arguments.topics, every_s=arguments.every_ms / 1000, slow_every_s=arguments.slow_every_ms / 1000)
@@ -101,12 +101,12 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event) -
             for broker, address in arguments.brokers.items()
             for watch in watched
         ]
-        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally))]
+        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally, out))]
         await stop.wait()
         for task in running:
             task.cancel()
     journal.now("stopped")
-    say("stopped", journal, tally)
+    say("stopped", journal, tally, out)
 
 
 async def watch_stalls(journal: Journal) -> None:
@@ -119,15 +119,15 @@ async def watch_stalls(journal: Journal) -> None:
             journal.write("stall", due_ns, now_ns, {"gap_ns": now_ns - due_ns})
 
 
-async def tell_status(journal: Journal, tally: Tally) -> None:
+async def tell_status(journal: Journal, tally: Tally, out: TextIO) -> None:
     """The first line comes when there has been time to see something. Never returns."""
     while True:
         await asyncio.sleep(STATUS_EVERY_S)
-        say("running", journal, tally)
+        say("running", journal, tally, out)
 
 
-def say(state: str, journal: Journal, tally: Tally) -> None:
-    """One status line: JSON on stdout."""
+def say(state: str, journal: Journal, tally: Tally, out: TextIO) -> None:
+    """One status line of JSON."""
     status = {
         "role": "observer",
         "state": state,
@@ -138,8 +138,8 @@ def say(state: str, journal: Journal, tally: Tally) -> None:
         "cpu_s": round(time.process_time(), 2),
         "at_ns": time.monotonic_ns(),
     }
-    sys.stdout.write(json.dumps(status) + "\n")
-    sys.stdout.flush()
+    out.write(json.dumps(status) + "\n")
+    out.flush()
 
 
 def resolve(address: Address) -> Address:
@@ -154,7 +154,7 @@ async def _main(arguments: Arguments, journal: Journal) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    await observe(arguments, journal, stop)
+    await observe(arguments, journal, stop, sys.stdout)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from typing import TextIO
 
 from chaoskafka.clock import Deadline
 from chaoskafka.history.identity import decode, run_number
@@ -26,7 +27,9 @@ Place = tuple[str, int]
 class ConsumeLoop:
     """One member of a consumer group, and its client's listener. All of it runs on one thread."""
 
-    def __init__(self, arguments: WorkerArguments, tape: TapeWriter, report: ClosingReport) -> None:
+    def __init__(
+        self, arguments: WorkerArguments, tape: TapeWriter, report: ClosingReport, out: TextIO | None = None
+    ) -> None:
         self._arguments, self._tape, self._report = arguments, tape, report
         self._run = run_number(arguments.run_id)
         self._topics = {name: index for index, name in enumerate(arguments.topics)}
@@ -41,7 +44,7 @@ class ConsumeLoop:
         self._read = 0
         self._code = 0  # of the newest error, for the poll that it came in
         self._failed = False
-        self._status = StatusLine()
+        self._status = StatusLine(out)
 
     def run(self, client: ConsumerClient, stop: Stop) -> bool:
         """Read until asked to stop, or until the client fails fatally; then commit what was read. Blocks.

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.tape import Change
+from chaoskafka.workloads.worker.arguments import WorkerArguments
 from chaoskafka.workloads.worker.client import (
     ClientError,
     ConsumerListener,
@@ -24,6 +25,16 @@ from chaoskafka.workloads.worker.client import (
 )
 
 BATCH_MAX = 500  # records taken per poll: bounds how long the loop is away from its clock (about 5 ms of Python)
+
+
+class LibrdkafkaClients:
+    """Clients of `work.py`."""
+
+    def producer(self, arguments: WorkerArguments, listener: ProducerListener) -> LibrdkafkaProducer:
+        return LibrdkafkaProducer(arguments.settings, arguments.topic, range(arguments.partitions), listener)
+
+    def consumer(self, arguments: WorkerArguments, listener: ConsumerListener) -> LibrdkafkaConsumer:
+        return LibrdkafkaConsumer(arguments.settings, arguments.topic, listener)
 
 
 class LibrdkafkaProducer:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from chaoskafka.clock import NS_PER_MS, clock_id
 from chaoskafka.workloads.worker.client import ClientError
@@ -56,9 +56,10 @@ class ClosingReport:
 
 
 class StatusLine:
-    """Prints at most one line per STATUS_EVERY_NS."""
+    """Writes at most one line per STATUS_EVERY_NS to `out` (None: stdout)."""
 
-    def __init__(self) -> None:
+    def __init__(self, out: TextIO | None = None) -> None:
+        self._out = out if out is not None else sys.stdout
         self._due_ns = 0
         self._clock = clock_id()
 
@@ -66,7 +67,7 @@ class StatusLine:
         return now_ns >= self._due_ns
 
     def show(self, now_ns: int, line: Mapping[str, Any]) -> None:
-        """One JSON object, flushed. Blocks while nobody reads stdout and the pipe is full."""
+        """One JSON object, flushed. Blocks while nobody reads `out` and it is a full pipe."""
         self._due_ns = now_ns + STATUS_EVERY_NS
-        sys.stdout.write(json.dumps({"at_ns": now_ns, "clock": self._clock, **line}) + "\n")
-        sys.stdout.flush()
+        self._out.write(json.dumps({"at_ns": now_ns, "clock": self._clock, **line}) + "\n")
+        self._out.flush()
