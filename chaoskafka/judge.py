@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from chaoskafka import __version__
+from chaoskafka.attribution import causes
 from chaoskafka.checks import Check
 from chaoskafka.errors import HistoryError
 from chaoskafka.history.events import Event
@@ -50,7 +52,7 @@ def judged(history: History) -> Result:
     header = history.header
     asked = [item for item in checks_of(header.expect) if item.word != ALWAYS_ON]
     asked.append(Named(word=ALWAYS_ON, value=find(Kind.CHECK, ALWAYS_ON)()))
-    checks = [_ask(item, history) for item in asked]
+    checks, unattributed = _attributed(history, asked, [_ask(item, history) for item in asked])
     checks += [_as_result("completed", {}, verdict) for verdict in _completion(history)]
     faults, trouble = _times(history)
     times_ns = [event.at_ns for event in _of_the_run(history)]
@@ -70,7 +72,7 @@ def judged(history: History) -> Result:
         answer=Answer.worst(check.answer for check in checks),
         checks=tuple(checks),
         faults=faults,
-        troubles=tuple([*_troubles(history), *trouble][:TROUBLES_MAX]),
+        troubles=tuple([*_troubles(history), *unattributed, *trouble][:TROUBLES_MAX]),
     )
 
 
@@ -85,6 +87,19 @@ def _ask(item: Named[Check], history: History) -> CheckResult:
         told = {"traceback": traceback.format_exc()[-TEXT_MAX:]}
         verdict = Verdict.unknown(f"the check crashed: {type(crash).__name__}: {crash}", evidence=[told])
     return _as_result(item.word, plain(item.value), verdict)
+
+
+def _attributed(
+    history: History, asked: Sequence[Named[Check]], checks: Sequence[CheckResult]
+) -> tuple[list[CheckResult], list[str]]:
+    """The results, those marked that another one explains; and what went wrong in looking for that."""
+    failing = [i for i, check in enumerate(checks) if check.answer is Answer.FAIL]
+    try:
+        found = dict(zip(failing, causes(history, [(asked[i].word, asked[i].value) for i in failing]), strict=True))
+    except Exception as crash:  # noqa: BLE001 - every failure stands all the same, only unexplained
+        where = traceback.format_exc(limit=-3)[-TEXT_MAX:]
+        return list(checks), [f"no attribution: {type(crash).__name__}: {crash}\n{where}"]
+    return [replace(check, consequence_of=found.get(i)) for i, check in enumerate(checks)], []
 
 
 def _as_result(word: str, parameters: Mapping[str, Any], verdict: Verdict) -> CheckResult:

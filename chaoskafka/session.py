@@ -19,7 +19,7 @@ from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster,
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.views import Views
-from chaoskafka.errors import EnvironmentFailure, NoTarget, told
+from chaoskafka.errors import EnvironmentFailure, FaultFailed, NoTarget, told
 from chaoskafka.faults import Injected
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.header import TopicFacts
@@ -72,6 +72,7 @@ class Session:
     acted_ns: int | None = None  # of the latest fault
     healing_ns: int | None = None  # when the latest healing began: recovery is counted from there
     watching: ClientProcess | None = None
+    unstarted: tuple[str, ...] = ()  # nodes that are as dead after restoring as before it
 
     def status(self, traffic: Traffic | None) -> str:
         """One line for a person: load, who leads, time since the latest fault."""
@@ -112,6 +113,25 @@ class Session:
             self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {told(failed)}")
             raise
         self._healed(facts, hit)
+
+    def restore(self) -> None:
+        """Undo every fault. Blocks.
+
+        Raises what the runtime raises, and FaultFailed when it reports success and a node is as dead as before: then
+        what follows says nothing about Kafka.
+        """
+        nodes = list(self.cluster.nodes.values())
+        dead = {node.spec.name: state.started_at for node in nodes if not (state := node.state()).running}
+        try:
+            self.cluster.restore()
+        finally:
+            seen = {node.spec.name: node.state() for node in nodes if node.spec.name in dead}
+            # A new process that ended again is another matter: that is Kafka's own doing.
+            self.unstarted = tuple(
+                name for name, state in seen.items() if not state.running and state.started_at == dead[name]
+            )
+        if self.unstarted:
+            raise FaultFailed(f"restoring reported success, and nothing was started on {', '.join(self.unstarted)}")
 
     def _healed(self, facts: Mapping[str, Any], hit: Injected) -> bool:
         """Write down that a fault was seen to heal, which it may be although its window was cut short."""

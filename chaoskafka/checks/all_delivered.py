@@ -35,7 +35,7 @@ class AllDelivered:
                 visible, unread = _visible(history, partition)
                 doubts += unread
                 delivered = _comparable(delivered_to(group, history.reads(partition)))
-                missed = visible.join(delivered, on=_RECORD, how="anti", nulls_equal=True)
+                missed = _missed(visible, delivered)
                 counted += visible.height
                 again += delivered.height - delivered["offset"].n_unique()
                 if not excuses and not missed.is_empty():
@@ -50,6 +50,16 @@ class AllDelivered:
             return Verdict.unknown(tell(doubts), counted=counted, evidence=[doubt.evidence for doubt in doubts])
         told = f"; {again} deliveries were repeats" if again else ""
         return Verdict.passed(f"all {counted} records were delivered{told}", counted=counted)
+
+
+def undelivered(history: History, group: Group, partition: TopicPartition) -> pl.DataFrame:
+    """The records that no member of the group was given, at that offset and with that content."""
+    delivered = _comparable(delivered_to(group, history.reads(partition)))
+    return _missed(_visible(history, partition)[0], delivered)
+
+
+def _missed(visible: pl.DataFrame, delivered: pl.DataFrame) -> pl.DataFrame:
+    return visible.join(delivered, on=_RECORD, how="anti", nulls_equal=True)
 
 
 def _comparable(records: pl.DataFrame) -> pl.DataFrame:

@@ -14,26 +14,19 @@ from chaoskafka.history.tables import WorkerReport
 from chaoskafka.history.views import silent_workers
 from chaoskafka.verdict import Evidence, Verdict
 
+HUNG = "hung in flush or close"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientsAlive:
     """No fatal client error, no crash by a stranger's signal, no hang in flush or close."""
 
     def check(self, history: History) -> Verdict:
-        fatal = {
-            (worker, incarnation): code
-            for worker, incarnation, code in history.client_errors.filter("fatal")
-            .select("worker", "incarnation", "code")
-            .iter_rows()
-        }
         failures: list[Evidence] = []
         doubts: list[Doubt] = []
-        newest = {report.worker: report.incarnation for report in sorted(history.workers, key=lambda r: r.incarnation)}
-        for report in history.workers:
-            replaced = report.incarnation < newest[report.worker]
-            found = _failures(report, fatal.get((report.worker, report.incarnation)), replaced=replaced)
+        for report, found in failures_of(history):
             failures += found
-            doubts += [] if found else _doubts(report, replaced=replaced)
+            doubts += [] if found else _doubts(report, replaced=_is_replaced(report, history))
         for word in ("produce", "consume"):
             doubts += [
                 Doubt(Reason.TAPE_MISSING, f"worker {worker}", "it left no report")
@@ -48,15 +41,35 @@ class ClientsAlive:
         return Verdict.passed(f"all {counted} clients lived and closed in time", counted=counted)
 
 
+def failures_of(history: History) -> list[tuple[WorkerReport, list[Evidence]]]:
+    """Each worker's report, with what the client itself did wrong."""
+    fatal = {
+        (worker, incarnation): code
+        for worker, incarnation, code in history.client_errors.filter("fatal")
+        .select("worker", "incarnation", "code")
+        .iter_rows()
+    }
+    return [
+        (
+            report,
+            _failures(report, fatal.get((report.worker, report.incarnation)), replaced=_is_replaced(report, history)),
+        )
+        for report in history.workers
+    ]
+
+
+def _is_replaced(report: WorkerReport, history: History) -> bool:
+    return any(other.worker == report.worker and other.incarnation > report.incarnation for other in history.workers)
+
+
 def _failures(report: WorkerReport, fatal_code: int | None, *, replaced: bool) -> list[Evidence]:
-    """What the client itself did wrong."""
     name = f"worker {report.worker}.{report.incarnation}"
     fatal = [{"worker": name, "what": f"fatal client error: {text}"} for text in report.fatal]
     if fatal_code is not None and not fatal:
         fatal = [{"worker": name, "what": f"fatal client error, code {fatal_code}"}]
     foreign_signal = report.exit_signal is not None and not report.killed_by_us and not report.out_of_memory
     crashed = [{"worker": name, "what": f"ended by signal {report.exit_signal}"}] if foreign_signal else []
-    hung = [{"worker": name, "what": "hung in flush or close"}] if _hung(report, replaced=replaced) else []
+    hung = [{"worker": name, "what": HUNG}] if _hung(report, replaced=replaced) else []
     return [*fatal, *crashed, *hung]
 
 

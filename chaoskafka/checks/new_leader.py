@@ -21,9 +21,10 @@ from chaoskafka.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
+class Sight:
     """When the latest live broker named the new leader; `seen.hi_s` infinite: one of them never did."""
 
+    fault: int
     where: str
     latest_broker: int
     old_leader: int
@@ -62,19 +63,19 @@ class NewLeader:
 
     def check(self, history: History) -> Verdict:
         doubts = [*observer_clock_doubts(history), *load_doubts(history)]
-        sights: list[_Sight] = []
-        windows = {fault.index: fault for fault in history.faults}
         for times in failover(history):
             for partition in times.partitions:
                 if partition.old_leader is None:
                     why = "no broker had named a leader before the fault"
                     doubts.append(Doubt(Reason.NOT_OBSERVED, _where(times, partition), why))
-                elif partition.old_leader in times.targets:
-                    sights += _latest(history, windows[times.index], times, partition)
-        return self._verdict(sorted(sights, key=lambda sight: sight.seen.lo_s, reverse=True), doubts)
+        return self._verdict(sorted(sights_of(history), key=lambda sight: sight.seen.lo_s, reverse=True), doubts)
 
-    def _verdict(self, sights: list[_Sight], doubts: list[Doubt]) -> Verdict:
-        failing = [sight for sight in sights if sight.seen.lo_s > self.within_s]
+    def is_late(self, sight: Sight) -> bool:
+        """For certain."""
+        return sight.seen.lo_s > self.within_s
+
+    def _verdict(self, sights: list[Sight], doubts: list[Doubt]) -> Verdict:
+        failing = [sight for sight in sights if self.is_late(sight)]
         if failing:
             text = (
                 f"{len(failing)} of {len(sights)} partitions had no new leader in {self.within_s} s; {failing[0].told}"
@@ -94,7 +95,19 @@ class NewLeader:
         return Verdict.passed(f"slowest of all: {slowest.told}; allowed were {self.within_s} s", counted=len(sights))
 
 
-def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: PartitionTimes) -> Iterator[_Sight]:
+def sights_of(history: History) -> list[Sight]:
+    """One for each partition whose leader a fault hit."""
+    windows = {fault.index: fault for fault in history.faults}
+    return [
+        sight
+        for times in failover(history)
+        for partition in times.partitions
+        if partition.old_leader in times.targets
+        for sight in _latest(history, windows[times.index], times, partition)
+    ]
+
+
+def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: PartitionTimes) -> Iterator[Sight]:
     """The live broker that was last to name the new leader, or that had not named it while it was watched."""
     assert fault.acted_ns is not None
     assert partition.old_leader is not None
@@ -108,7 +121,8 @@ def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: 
         # Every live broker must know, so each end of the interval is the latest of theirs.
         seen = Interval(lo_s=max(i.lo_s for i in named.values()), hi_s=max(i.hi_s for i in named.values()))
         latest = max(named, key=lambda broker: (named[broker].hi_s, named[broker].lo_s))
-        yield _Sight(
+        yield Sight(
+            fault=times.index,
             where=_where(times, partition),
             latest_broker=latest,
             old_leader=partition.old_leader,

@@ -32,18 +32,14 @@ class NoLostAcknowledged:
             if end is None or not end.whole:
                 continue  # named by the doubts; loss elsewhere still fails
             acked = acknowledged(history, partition)
-            absent = acked.join(messages(history, partition), on=IDENTITY, how="anti")
             counted += acked.height
             if acked.is_empty():
                 doubts.append(Doubt(Reason.NEVER_LOADED, str(partition), "nothing was acknowledged"))
-            if absent.is_empty():
-                continue
-            # Only below the log start may a record have expired. An acknowledgement without an offset compares as
-            # null: it may have lain there too, unless the log still begins where it began.
-            expired = (pl.col("offset") < end.log_start).fill_null(value=end.log_start > 0)
-            lost = label(absent.filter(~expired), promises(history.header, partition.topic), "keeps")
-            found.append(_described(lost, end, history, partition))
-            doubts += _unanswered(partition, absent.filter(expired))
+            lost, expired = absent(history, partition)
+            if not lost.is_empty():
+                labelled = label(lost, promises(history.header, partition.topic), "keeps")
+                found.append(_described(labelled, end, history, partition))
+            doubts += _unanswered(partition, expired)
         return self._verdict(pl.concat(found) if found else None, counted, doubts)
 
     def _verdict(self, lost: pl.DataFrame | None, counted: int, doubts: list[Doubt]) -> Verdict:
@@ -56,6 +52,21 @@ class NoLostAcknowledged:
             return Verdict.unknown(tell(doubts), counted=counted, evidence=[doubt.evidence for doubt in doubts])
         told = f"; {lost.height} lost as the settings permit" if lost is not None and lost.height else ""
         return Verdict.passed(f"all {counted} acknowledged messages are in the log{told}", counted=counted)
+
+
+def absent(history: History, partition: TopicPartition) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The acknowledged messages that are nowhere in the audit: those that are lost, and those that may have expired.
+
+    Both empty for a partition that was not read to its end.
+    """
+    acked, end = acknowledged(history, partition), history.ends.get(partition)
+    if end is None or not end.whole:
+        return acked.clear(), acked.clear()
+    gone = acked.join(messages(history, partition), on=IDENTITY, how="anti")
+    # Only below the log start may a record have expired. An acknowledgement without an offset compares as null: it may
+    # have lain there too, unless the log still begins where it began.
+    expired = (pl.col("offset") < end.log_start).fill_null(value=end.log_start > 0)
+    return gone.filter(~expired), gone.filter(expired)
 
 
 def _described(lost: pl.DataFrame, end: AuditedEnd, history: History, partition: TopicPartition) -> pl.DataFrame:

@@ -32,12 +32,12 @@ class OffsetsAgree:
         counted, found = 0, []
         for partition in loaded(history):
             named = _named(history, partition)
-            disputed = _disputed(named, partition)
-            if not disputed.is_empty():
-                found.append(_labelled(disputed, history, partition))
+            disputes = _disputed(named, partition)
+            if not disputes.is_empty():
+                found.append(_labelled(disputes, history, partition))
             counted += named["offset"].n_unique()
-        disputes = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
-        failing = judged(disputes, self.allow)
+        labelled = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
+        failing = judged(labelled, self.allow)
         if not failing.is_empty():
             permitted = failing.filter(pl.col("label") == PERMITTED).height
             told = f", {permitted} of them as the settings permit" if permitted else ""
@@ -47,8 +47,13 @@ class OffsetsAgree:
         doubts = [*message_doubts(history), *tape_doubts(history, "consume")]
         if doubts:
             return Verdict.unknown(tell(doubts), counted=counted, evidence=[doubt.evidence for doubt in doubts])
-        told = f"; {disputes.height} disputed as the settings permit" if disputes.height else ""
+        told = f"; {labelled.height} disputed as the settings permit" if labelled.height else ""
         return Verdict.passed(f"{counted} offsets each name one message{told}", counted=counted)
+
+
+def disputed(history: History, partition: TopicPartition) -> pl.DataFrame:
+    """One row per (offset, name) where an offset has several names, with all who gave that name: the column `by`."""
+    return _disputed(_named(history, partition), partition)
 
 
 def _named(history: History, partition: TopicPartition) -> pl.DataFrame:

@@ -48,27 +48,37 @@ class Progress:
 
     def check(self, history: History) -> Verdict:
         clients = [client for partition in loaded(history) for client in _clients(history, partition)]
-        doubts = [*clock_doubts(history, "produce"), *clock_doubts(history, "consume"), *fault_doubts(history)]
-        begin_ns, end_ns, unfinished = _bounds(history)
-        doubts += unfinished
-        if doubts:
-            # Before and after cannot be told apart, so nothing is judged at all.
-            return Verdict.unknown(tell(doubts), counted=len(clients), evidence=[doubt.evidence for doubt in doubts])
-        failures: list[Evidence] = []
-        for client in clients:
-            failed, doubtful = _judge(client, begin_ns, end_ns)
-            failures += failed
-            doubts += doubtful
-        if failures and begin_ns is not None and recovery(history) is None:
-            doubts += [_cut_short(failure) for failure in failures if BEFORE not in str(failure["what"])]
-            failures = [failure for failure in failures if BEFORE in str(failure["what"])]
+        failures, doubts = _judge_all(history, clients)
         if failures:
             text = f"{len(failures)} clients without progress: {failures[0]['client']}, {failures[0]['what']}"
             return Verdict.failed(text, counted=len(clients), found=len(failures), evidence=failures)
-        doubts += [*tape_doubts(history, "produce"), *tape_doubts(history, "consume"), *_unrecovered(history)]
+        doubts = [*doubts, *tape_doubts(history, "produce"), *tape_doubts(history, "consume"), *_unrecovered(history)]
         if doubts:
             return Verdict.unknown(tell(doubts), counted=len(clients), evidence=[doubt.evidence for doubt in doubts])
         return Verdict.passed("all were served before the fault and after the recovery", counted=len(clients))
+
+
+def unserved(history: History) -> set[tuple[str, str]]:
+    """Each client and partition without progress: `("group readers", "orders/0")`; all producers are "producers"."""
+    clients = [client for partition in loaded(history) for client in _clients(history, partition)]
+    return {(str(failure["client"]), str(failure["partition"])) for failure in _judge_all(history, clients)[0]}
+
+
+def _judge_all(history: History, clients: list[_Client]) -> tuple[list[Evidence], list[Doubt]]:
+    doubts = [*clock_doubts(history, "produce"), *clock_doubts(history, "consume"), *fault_doubts(history)]
+    begin_ns, end_ns, unfinished = _bounds(history)
+    doubts += unfinished
+    if doubts:
+        return [], doubts  # before and after cannot be told apart, so nothing is judged at all
+    failures: list[Evidence] = []
+    for client in clients:
+        failed, doubtful = _judge(client, begin_ns, end_ns)
+        failures += failed
+        doubts += doubtful
+    if failures and begin_ns is not None and recovery(history) is None:
+        doubts += [_cut_short(failure) for failure in failures if BEFORE not in str(failure["what"])]
+        failures = [failure for failure in failures if BEFORE in str(failure["what"])]
+    return failures, doubts
 
 
 def _bounds(history: History) -> tuple[int | None, int | None, list[Doubt]]:

@@ -30,6 +30,9 @@ class Recovered:
         took_s = within_s if within_s is not None else waited_s if waited_s is not None else limit_s
         if within_s is not None and within_s <= limit_s and event.fields.get("whole") is True:
             return Verdict.passed(f"whole again {_seconds(within_s)} after the heal, of {_seconds(limit_s)}", counted=1)
+        if unstarted := event.fields.get("unstarted"):
+            doubt = Doubt(Reason.NOT_HEALED, ", ".join(map(str, unstarted)), "nobody started it again")
+            return Verdict.unknown(tell([doubt]), counted=1, evidence=[doubt.evidence])
         missing = [str(thing) for thing in event.fields.get("missing") or ["what was missing is not recorded"]]
         if within_s is not None:
             text = f"whole again only after {_seconds(within_s)}, allowed were {_seconds(limit_s)}"

@@ -13,7 +13,7 @@ from chaoskafka.history.doubt import Doubt, Reason, clock_doubts, load_doubts, t
 from chaoskafka.history.read import History
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.times import Gap
-from chaoskafka.verdict import Answer, Evidence, Verdict
+from chaoskafka.verdict import Evidence, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Unavailable:
 
     def check(self, history: History) -> Verdict:
         gaps = sorted(_gaps(history), key=lambda found: found[1].length.lo_s, reverse=True)
-        failing = [_evidence(where, gap) for where, gap in gaps if self._answer(gap) is Answer.FAIL]
+        failing = [_evidence(where, gap) for where, gap in gaps if self.is_too_long(gap)]
         longest = f"the longest gap was {_told(*gaps[0])}" if gaps else "no gap was measured"
         if failing:
             text = f"{len(failing)} gaps exceed {self.at_most_s} s; {longest}"
@@ -36,7 +36,7 @@ class Unavailable:
         doubts = [
             Doubt(Reason.IMPRECISE, where, f"{_told(where, gap)}, the limit is {self.at_most_s} s")
             for where, gap in gaps
-            if self._answer(gap) is Answer.UNKNOWN
+            if not self.is_too_long(gap) and not self._is_short_enough(gap)
         ]
         doubts += [*load_doubts(history), *clock_doubts(history, "consume")]
         doubts += [*tape_doubts(history, "produce"), *tape_doubts(history, "consume")]
@@ -44,12 +44,13 @@ class Unavailable:
             return Verdict.unknown(tell(doubts), counted=len(gaps), evidence=[doubt.evidence for doubt in doubts])
         return Verdict.passed(f"{longest}, allowed were {self.at_most_s} s", counted=len(gaps))
 
-    def _answer(self, gap: Gap) -> Answer:
-        """An open gap has no upper end. Below the client's own resolution a gap proves nothing."""
-        if gap.length.lo_s > max(self.at_most_s, gap.resolution_s):
-            return Answer.FAIL
-        within = gap.length.hi_s <= self.at_most_s and not gap.open
-        return Answer.PASS if within else Answer.UNKNOWN
+    def is_too_long(self, gap: Gap) -> bool:
+        """For certain. Below the client's own resolution a gap proves nothing."""
+        return gap.length.lo_s > max(self.at_most_s, gap.resolution_s)
+
+    def _is_short_enough(self, gap: Gap) -> bool:
+        """For certain. An open gap has no upper end."""
+        return gap.length.hi_s <= self.at_most_s and not gap.open
 
 
 def _gaps(history: History) -> Iterator[tuple[str, Gap]]:

@@ -7,9 +7,9 @@ fault      {fault: index in the plan, word, state: beginning|active|healing|heal
             acted_ns, asked_ns?, evidence, proof}   proof on `active` and `healed`, the others on `active`
 worker     {worker, incarnation, state: started|exited, …}
 error      {where, type, text}
-recovered  {whole: bool, within_s, waited_s, limit_s, missing: [text…]}   once, after everything was healed. whole: in
-            time; within_s: how long it took since the last healing began, null: never in waited_s, which goes beyond
-            the limit; missing: what was missing then
+recovered  {whole: bool, within_s, waited_s, limit_s, missing: [text…], unstarted: [node…]}   once, after everything was
+            healed. whole: in time; within_s: how long it took since the last healing began, null: never in waited_s,
+            which goes beyond the limit; missing: what was missing then; unstarted: nodes that nobody started again
 note       {text}
 """
 

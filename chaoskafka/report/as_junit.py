@@ -53,7 +53,7 @@ def _suite(result: Result, run_dir: Path) -> ET.Element:
     answers = [check.answer for check in result.checks]
     suite = ET.Element(
         "testsuite",
-        name=_clean(result.scenario),
+        name=_clean(f"{result.scenario} (rehearsal)" if result.is_rehearsal else result.scenario),
         tests=str(len(answers)),
         failures=str(answers.count(Answer.FAIL)),
         errors=str(answers.count(Answer.UNKNOWN)),
@@ -64,6 +64,7 @@ def _suite(result: Result, run_dir: Path) -> ET.Element:
         suite.set("timestamp", _clean(result.started_at))
     properties = ET.SubElement(suite, "properties")
     facts = {"run_id": result.run_id, "seed": str(result.seed), "replay": result.replay, "run_dir": str(run_dir)}
+    facts["runtime"] = result.runtime
     for name, value in {**facts, **{f"version.{part}": text for part, text in result.versions.items()}}.items():
         ET.SubElement(properties, "property", name=_clean(name), value=_clean(value))
     for check in result.checks:
@@ -77,7 +78,8 @@ def _case(check: CheckResult, scenario: str) -> ET.Element:
     if check.answer is not Answer.PASS:
         tag = "failure" if check.answer is Answer.FAIL else "error"
         told = ET.SubElement(case, tag, type=check.answer.value, message=_clean(check.summary))
-        lines = [f"counted {check.counted}, found {check.found}"]
+        lines = [f"a consequence of {check.consequence_of}"] if check.consequence_of else []
+        lines += [f"counted {check.counted}, found {check.found}"]
         lines += [json.dumps(row, ensure_ascii=False) for row in check.evidence]
         told.text = _clean("\n".join(lines))
     return case

@@ -42,6 +42,10 @@ def as_text(result: Result, run_dir: Path, *, width: int = 100, colour: bool = F
 
 
 def _parts(result: Result) -> Iterator[RenderableType]:
+    if result.is_rehearsal:
+        yield Text(
+            f"REHEARSAL on runtime {result.runtime}: no Kafka was involved, and no answer is about Kafka", "bold"
+        )
     yield Text.assemble((result.answer.upper(), _STYLE[result.answer]), f"  {result.title}", f"  (seed {result.seed})")
     if result.question:
         yield Text(result.question, style="italic")
@@ -69,8 +73,12 @@ def _checks(checks: Sequence[CheckResult]) -> Table:
     for check in checks:
         among = f"{check.found} of {check.counted}" if check.found <= check.counted else f"{check.found} found"
         counts = among if check.found else str(check.counted)
-        table.add_row(Text(check.answer.value, style=_STYLE[check.answer]), check.word, counts, Text(check.summary))
+        table.add_row(Text(check.answer.value, style=_STYLE[check.answer]), check.word, counts, Text(_summary(check)))
     return table
+
+
+def _summary(check: CheckResult) -> str:
+    return f"{check.summary} [a consequence of {check.consequence_of}]" if check.consequence_of else check.summary
 
 
 def _evidence(check: CheckResult, told: dict[str, str]) -> Iterator[RenderableType]:
@@ -150,8 +158,9 @@ def _cells(times: PartitionTimes) -> tuple[str, ...]:
 
 
 def _leaders(times: PartitionTimes) -> str:
-    old = "?" if times.old_leader is None else str(times.old_leader)
-    return f"{old} stays" if times.new_leader is None else f"{old}→{times.new_leader}"
+    if times.old_leader is None:  # the times' note says why
+        return "not seen"
+    return f"{times.old_leader} stays" if times.new_leader is None else f"{times.old_leader}→{times.new_leader}"
 
 
 def _span(interval: Interval | None) -> str:

@@ -37,6 +37,7 @@ class CheckResult:
     counted: int  # how many things it looked at
     found: int  # how many of them are anomalies; exact, however little evidence is kept
     evidence: tuple[Mapping[str, Any], ...]  # JSON values, the most telling first, bounded
+    consequence_of: str | None = None  # the word of the failing check that explains all that this one found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,11 @@ class Result:
     checks: tuple[CheckResult, ...]
     faults: tuple[FaultTimes, ...]  # failover times; empty when none were to be had, and then a trouble says why
     troubles: tuple[str, ...]  # what went wrong in the run itself, bounded
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Nothing in it says anything about Kafka, since none was there."""
+        return self.runtime == "fake"
 
     def to_json(self) -> str:
         """The document, one line per value, the same for the same result."""

@@ -268,6 +268,7 @@ FAULTS = (
     of("recovered", FAIL, a.recover_late),
     of("recovered", UNKNOWN, a.recover_late_on_a_starved_machine, reason=Reason.IMPRECISE),
     of("recovered", UNKNOWN, a.never_wait_for_recovery),
+    of("recovered", UNKNOWN, a.leave_unstarted, reason=Reason.NOT_HEALED),
     of("recovered", UNKNOWN, a.recover_untimed),
 )
 

@@ -43,6 +43,20 @@ def test_several_runs_are_several_suites_and_a_run_without_a_result_is_an_error(
     assert error.get("message") == "no engine"
 
 
+def test_a_rehearsal_cannot_be_mistaken_for_a_run(result: Result) -> None:
+    (suite,) = ET.fromstring(as_junit([(replace(result, runtime="fake"), RUN)]))
+    assert suite.get("name") == "leader-killed (rehearsal)"
+    properties = {p.get("name"): p.get("value") for p in suite.findall("properties/property")}
+    assert properties["runtime"] == "fake"
+    assert (suite.findtext("system-out") or "").startswith("REHEARSAL")
+
+
+def test_a_consequence_names_its_cause_in_its_case(result: Result) -> None:
+    marked = replace(result.checks[0], consequence_of="no_unexpected")
+    (suite,) = ET.fromstring(as_junit([(replace(result, checks=(marked,)), RUN)]))
+    assert (suite.findtext("testcase/failure") or "").startswith("a consequence of no_unexpected\n")
+
+
 @examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=100))
 def test_any_text_is_well_formed_xml(result: Result, text: str) -> None:

@@ -54,6 +54,28 @@ def test_partitions_whose_leader_moved_come_first(result: Result) -> None:
     assert report.index("1→2") < report.index("3 stays")
 
 
+def test_leadership_that_nobody_saw_is_said_in_words(result: Result) -> None:
+    (fault, *_) = result.faults
+    unseen = replace(fault.partitions[0], old_leader=None, new_leader=None, note="no observer")
+    report = text(replace(result, faults=(replace(fault, partitions=(unseen,)),)))
+    assert row(report, "orders/1").split()[1:3] == ["not", "seen"]
+    assert "?" not in row(report, "orders/1")
+
+
+def test_a_consequence_names_its_cause(result: Result) -> None:
+    lost, unknown, effect = result.checks
+    marked = replace(lost, consequence_of="no_unexpected")
+    report = text(replace(result, checks=(marked, unknown, effect)))
+    assert "[a consequence of no_unexpected]" in " ".join(report.split())
+    assert "consequence" not in text(result)
+
+
+def test_a_rehearsal_says_so_before_anything_else(result: Result) -> None:
+    lines = text(replace(result, runtime="fake")).splitlines()
+    assert lines[0].startswith("REHEARSAL on runtime fake: no Kafka was involved")
+    assert lines[1].startswith("FAIL  Leader killed")
+
+
 def test_a_fault_that_never_bit_or_never_healed_says_so(result: Result) -> None:
     assert "kill of node nobody, never seen to bite" in text(result)
     still = replace(result.faults[0], window_s=None)

@@ -57,6 +57,7 @@ from tests.histories.alterations.log import (
     swap_two,
 )
 from tests.histories.alterations.plan import (
+    leave_unstarted,
     never_wait_for_recovery,
     plan_one_more,
     recover_at_the_end,
@@ -121,6 +122,7 @@ __all__ = [
     "learn_who_knows_when",
     "leave_unhealed",
     "leave_unproven",
+    "leave_unstarted",
     "lose_a_consumer_tape",
     "lose_a_producer_tape",
     "lose_a_send",

@@ -34,6 +34,11 @@ def stay_broken(copy: Copy) -> None:
     copy.event("recovered", whole=False, within_s=None, waited_s=300.0, missing=["broker 1 is fenced"])
 
 
+def leave_unstarted(copy: Copy) -> None:
+    """As broken, and nobody had started the node again."""
+    copy.event("recovered", whole=False, within_s=None, waited_s=300.0, unstarted=["node-1"])
+
+
 def recover_late(copy: Copy) -> None:
     copy.event("recovered", whole=False, within_s=300.0, waited_s=300.0, limit_s=30.0)
 
