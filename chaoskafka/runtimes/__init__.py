@@ -1,1 +1,16 @@
-"""One package per way of running a cluster."""
+"""One package per way of running a cluster, and the table of what each can do."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from chaoskafka.cluster.abilities import CanHostClients, CanKill
+
+DEFAULT_RUNTIME = "docker"
+ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "docker": (CanKill, CanHostClients),
+        "fake": (CanKill, CanHostClients),
+    }
+)
+"""By the name of a runtime; its package's folder. A scenario that needs more is refused before anything starts. That
+each runtime's nodes and clusters have just these is held by a test; docs/runtimes.md shows the table."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,9 +16,11 @@ from chaoskafka.checks import Check
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ScenarioError
 from chaoskafka.files import Unreadable, read_regular
+from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME
 from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
 from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanStep, Scenario
+from chaoskafka.scenario.needs import lacking
 from chaoskafka.scenario.overrides import VARIABLE, override
 from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules, too_long
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, YamlPath, read_tree
@@ -33,10 +35,13 @@ PROBLEMS_SOUGHT_MAX = 200  # of parts that do not fit each other: one wrong name
 TITLE_MAX = 200  # characters: a line for reports
 
 
-def load_scenario(path: Path, *, settings: Sequence[str] = (), variable: Sequence[str] = ()) -> Scenario:
+def load_scenario(
+    path: Path, *, settings: Sequence[str] = (), variable: Sequence[str] = (), runtime: str = DEFAULT_RUNTIME
+) -> Scenario:
     """Read and check a scenario file; `settings` are `PATH=VALUE` texts that win over the file.
 
-    `variable`: those of $CHAOSKAFKA_SET, which win over the file too, and over which `settings` win.
+    `variable`: those of $CHAOSKAFKA_SET, which win over the file too, and over which `settings` win. `runtime`: what
+    is to play it, and must be able to.
 
     Raises ScenarioError for the first problem in the file, with the others as its notes.
     """
@@ -44,7 +49,7 @@ def load_scenario(path: Path, *, settings: Sequence[str] = (), variable: Sequenc
         raw = read_regular(path, max_bytes=SCENARIO_MAX_BYTES)
     except Unreadable as why:
         raise ScenarioError(str(path), "", f"cannot be read: {why}") from why
-    return load_text(raw, name=path.stem, file=str(path), settings=settings, variable=variable)
+    return load_text(raw, name=path.stem, file=str(path), settings=settings, variable=variable, runtime=runtime)
 
 
 def load_text(
@@ -54,13 +59,15 @@ def load_text(
     file: str | None = None,
     settings: Sequence[str] = (),
     variable: Sequence[str] = (),
+    runtime: str = DEFAULT_RUNTIME,
 ) -> Scenario:
     """As `load_scenario`, from text."""
     tree = override(override(read_tree(text, file or name), variable, source=VARIABLE), settings)
     reading = _Reading(tree)
     scenario = reading.scenario(name, file)
     if scenario is not None and not reading.problems:
-        for path, problem in islice(broken_rules(scenario), PROBLEMS_SOUGHT_MAX):
+        broken = chain(broken_rules(scenario), lacking(scenario, runtime, ABILITIES[runtime]))
+        for path, problem in islice(broken, PROBLEMS_SOUGHT_MAX):
             reading.add(path, problem)
     if reading.problems or scenario is None:
         raise _together(reading.problems)
