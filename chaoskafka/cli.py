@@ -19,7 +19,7 @@ from typing import Annotated
 import typer
 
 from chaoskafka import __version__
-from chaoskafka.commands import CheckRequest, RunRequest
+from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
 from chaoskafka.errors import ChaosKafkaError, ExitCode
 from chaoskafka.visible import cut
 
@@ -80,6 +80,10 @@ TimeoutS = Annotated[
     float | None,
     typer.Option(parser=_seconds, metavar="SECONDS", envvar="CHAOSKAFKA_TIMEOUT_S", help="Bounds each whole run."),
 ]
+Runtime = Annotated[
+    RuntimeName,
+    typer.Option("--runtime", help="What runs the cluster; fake: a rehearsal in memory, no Kafka is involved."),
+]
 
 
 @app.command()
@@ -92,6 +96,7 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
     out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")] = Path("runs"),
     settings: Settings = None,
     timeout_s: TimeoutS = None,
+    runtime: Runtime = RuntimeName.DOCKER,
     junit: Junit = None,
     json: Json = None,
 ) -> None:
@@ -105,6 +110,7 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         settings=tuple(settings or ()),
         variable=_variable(),
         timeout_s=timeout_s,
+        runtime=runtime,
         junit=junit,
         json=json,
     )
@@ -134,9 +140,10 @@ def validate(
     scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Files, or names as `list` shows them.")],
     *,
     settings: Settings = None,
+    runtime: Runtime = RuntimeName.DOCKER,
 ) -> None:
     """Load scenarios as a run would, and start nothing."""
-    _perform("validate", lambda command: command.main(scenarios, tuple(settings or ()), _variable()))
+    _perform("validate", lambda command: command.main(scenarios, tuple(settings or ()), _variable(), runtime))
 
 
 @app.command()

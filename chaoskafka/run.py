@@ -20,7 +20,7 @@ from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.views import Views
 from chaoskafka.ending import EXIT_OF, Ending
-from chaoskafka.errors import ChaosKafkaError, ClientEnded, EnvironmentFailure, ExitCode
+from chaoskafka.errors import ChaosKafkaError, ClientEnded, ExitCode
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
 from chaoskafka.history.seal import seal
@@ -30,6 +30,7 @@ from chaoskafka.phases import Phase, Phases, RunClock, stop_on_signals
 from chaoskafka.progress import Progress
 from chaoskafka.runtime import DOCKER, Runtime
 from chaoskafka.scenario.model import Scenario
+from chaoskafka.scenario.needs import refuse_lacking
 from chaoskafka.scenario.plan import PlannedStep, plan
 from chaoskafka.session import Session
 from chaoskafka.setting import RunPlace, facts_of_topics, first_header, make_run_dir, recovery_limit_s, workers_of
@@ -69,8 +70,10 @@ class RunOutcome:
 def run_scenario(scenario: Scenario, *, options: RunOptions, runtime: Runtime = DOCKER) -> RunOutcome:
     """Play, judge and report. Blocks for minutes. Errors become exit codes, and lines in the run directory.
 
-    Raises EnvironmentFailure when there can be no run directory.
+    Raises ScenarioError when the runtime lacks an ability that the scenario needs, and EnvironmentFailure when there is
+    no room for a run directory.
     """
+    refuse_lacking(scenario, runtime.name, runtime.abilities)
     where = make_run_dir(options.out, scenario.name, options.seed)
     with stop_on_signals(options.progress) as stop, EventLog(where.run_dir / "events.jsonl") as events:
         run = _Run(scenario, options, where, runtime, events, stop)
@@ -129,6 +132,7 @@ class _Run:
                 replay=self.options.replay,
                 runtime=self.runtime.name,
             )
+            self.header = replace(self.header, clients=self.runtime.clients)
             self.header.save(self.run_dir)
             self.progress.note(f"seed {self.options.seed}; replay: {self.options.replay}")
         with self.phases.phase(Phase.PREFLIGHT):
@@ -136,11 +140,6 @@ class _Run:
             for doubt in machine.doubts():
                 self.events.write("note", text=doubt)
                 self.progress.note(doubt)
-            for step in steps:
-                lacking = [need.__name__ for need in step.fault.needs if need not in self.runtime.abilities]
-                if lacking:
-                    problem = f"{step.word} needs {', '.join(lacking)}; runtime {self.runtime.name} lacks it"
-                    raise EnvironmentFailure(problem)
             opens = self.runtime.prepare(self.scenario.cluster, self.progress.note, self.clock)
         with ExitStack() as life:
             with self.phases.phase(Phase.OPEN):
@@ -195,7 +194,7 @@ class _Run:
         with self.ending.tolerant(Phase.PLAY):
             nemesis.play(steps, fault=session.fault, gate=lambda: self._gate(session, traffic), clock=self.clock)
         with self.ending.tolerant(Phase.RESTORE):
-            session.cluster.restore()
+            session.restore()
         with self.ending.tolerant(Phase.RECOVER):
             self._recover(session, traffic)
         with self.ending.tolerant(Phase.DRAIN), load:
@@ -251,6 +250,7 @@ class _Run:
             within_s=within_s,
             waited_s=waited_s,
             limit_s=limit_s,
+            unstarted=list(session.unstarted),
             missing=list(seen.missing) or [f"it was whole only after {waited_s:.1f} s"] * (waited_s > limit_s),
         )
         self.clock.pause(max(TAIL_S, traffic.breath_s))

@@ -14,11 +14,11 @@ from typing import Protocol
 
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, Cluster
-from chaoskafka.cluster.admin import Admin
+from chaoskafka.cluster.admin import Admin, Administration
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.images import ensure
-from chaoskafka.runtimes.docker import ABILITIES
+from chaoskafka.runtimes import ABILITIES
 from chaoskafka.runtimes.docker.open import Images, open_cluster
 
 Note = Callable[[str], None]
@@ -38,7 +38,8 @@ class Runtime:
     abilities: tuple[type, ...]
     prepare: Callable[[ClusterSpec, Note, Clock], Opens]
     views: Callable[[Mapping[int, Address]], Views] = Views
-    admin: Callable[[Iterable[Address]], Admin] = Admin
+    admin: Callable[[Iterable[Address]], Administration] = Admin
+    clients: str = "client_container"  # where they stand, for the header
 
 
 def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
@@ -47,4 +48,4 @@ def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
     return partial(open_cluster, spec, images=Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client))
 
 
-DOCKER = Runtime(name="docker", abilities=ABILITIES, prepare=_prepare_docker)
+DOCKER = Runtime(name="docker", abilities=ABILITIES["docker"], prepare=_prepare_docker)

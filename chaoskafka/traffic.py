@@ -22,6 +22,7 @@ from chaoskafka.workloads.worker.arguments import CONSUME, PRODUCE, WorkerArgume
 
 STEADY_S = 1.0  # load is steady when each producer had an acknowledgement of each partition this recently …
 STEADY_MESSAGES = 3  # … or, at low rates, within the time of so many messages
+EVERY_S = 0.1  # between looks at the workers' status lines, which come every half second
 LEAVE_S = 10.0  # beyond a worker's own bounds for draining and closing, for a busy machine
 
 
@@ -52,7 +53,7 @@ class Traffic:
             read=lambda: self._none_ended() or self._not_flowing(),
             good=lambda missing: not missing,
             within_s=within_s,
-            every_s=0.1,
+            every_s=EVERY_S,
             clock=clock,
             describe=lambda missing: "; ".join(missing[:6]) or "all there",
         )
@@ -68,7 +69,7 @@ class Traffic:
             read=lambda: self._not_steady(heard, clock.now_ns()),
             good=lambda missing: not missing,
             within_s=within_s,
-            every_s=0.1,
+            every_s=EVERY_S,
             clock=clock,
             describe=lambda missing: "; ".join(missing[:6]) or "all there",
         )
@@ -105,7 +106,7 @@ class Traffic:
             read=lambda: self._behind(ends),
             good=lambda behind: not behind,
             within_s=within_s,
-            every_s=0.1,
+            every_s=EVERY_S,
             clock=clock,
             describe=lambda behind: "; ".join(behind[:6]) or "all there",
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -51,6 +51,13 @@ def spread(spec: TopicSpec, brokers: Sequence[int], controller: int | None) -> l
 def topic_config(spec: TopicSpec) -> dict[str, str]:
     """The settings that a topic is made with; the user's own win."""
     return {**KEEP_ALL, "min.insync.replicas": str(spec.min_insync_replicas), **spec.config}
+
+
+class Administration(Protocol):
+    """What a run asks for; every runtime's cluster has one."""
+
+    def create_topics(self, topics: Mapping[str, TopicSpec], placed: Mapping[str, Sequence[Sequence[int]]]) -> None: ...
+    def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]: ...
 
 
 class Admin:
@@ -149,7 +156,7 @@ def topic_ids(readiness: Readiness, names: Iterable[str]) -> dict[str, str]:
 
 
 def make_topics(
-    admin: Admin, views: Views, topics: Mapping[str, TopicSpec], *, within_s: float, clock: Clock
+    admin: Administration, views: Views, topics: Mapping[str, TopicSpec], *, within_s: float, clock: Clock
 ) -> dict[str, str]:
     """Create topics, wait until each has full ISR on every broker, and return their ids. Blocks.
 

@@ -7,7 +7,15 @@ client and no engine. This module holds what the command line hands over.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+
+
+class RuntimeName(StrEnum):
+    """What can run a cluster: the names in `runtimes.ABILITIES`."""
+
+    DOCKER = "docker"
+    FAKE = "fake"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +30,7 @@ class RunRequest:
     settings: tuple[str, ...]  # PATH=VALUE
     variable: tuple[str, ...] = ()  # those of $CHAOSKAFKA_SET; `settings` win over them
     timeout_s: float | None  # None: the scenario's own
+    runtime: RuntimeName = RuntimeName.DOCKER
     junit: Path | None
     json: Path | None
 

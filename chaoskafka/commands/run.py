@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chaoskafka.commands import RunRequest
+from chaoskafka.commands import RunRequest, RuntimeName
 from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
 from chaoskafka.history.events import read_events
+from chaoskafka.rehearsal import FAKE
 from chaoskafka.report.as_junit import Unjudged
 from chaoskafka.report.result import RESULT_FILE, read_result
 from chaoskafka.run import RunOptions, run_scenario
+from chaoskafka.runtime import DOCKER, Runtime
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import Scenario
 
+RUNTIMES: Mapping[RuntimeName, Runtime] = {RuntimeName.DOCKER: DOCKER, RuntimeName.FAKE: FAKE}
 _SEEDS = 2**32  # short enough to be typed again
 
 
@@ -37,6 +40,8 @@ class _Ended:
 
 def main(request: RunRequest) -> ExitCode:
     """Blocks for minutes. Raises UsageError before anything was started."""
+    if request.keep and request.runtime is RuntimeName.FAKE:
+        raise UsageError("--keep: a rehearsal on runtime fake leaves nothing that could be kept")
     scenarios = _load(request)
     writable(request.junit, request.json)
     _make_out(request.out)
@@ -77,7 +82,9 @@ def _load(request: RunRequest) -> list[tuple[str, Scenario]]:
 
 
 def _read(name: str, request: RunRequest) -> Scenario:
-    return load_scenario(find_scenario(name), settings=request.settings, variable=request.variable)
+    return load_scenario(
+        find_scenario(name), settings=request.settings, variable=request.variable, runtime=request.runtime
+    )
 
 
 def _make_out(out: Path) -> None:
@@ -111,7 +118,7 @@ def _play(named: tuple[str, Scenario], seed: int, request: RunRequest) -> _Ended
                 progress=progress,
                 replay=replay_command(name, seed, request),
             )
-            outcome = run_scenario(scenario, options=options)
+            outcome = run_scenario(scenario, options=options, runtime=RUNTIMES[request.runtime])
     except ChaosKafkaError as error:
         explain(error)
         return _Ended(scenario=scenario.name, seed=seed, code=error.exit_code, run_dir=None, problem=str(error))
@@ -123,6 +130,8 @@ def replay_command(name: str, seed: int, request: RunRequest) -> str:
     words = ["chaoskafka", "run", name, "--seed", str(seed)]
     for setting in (*request.variable, *request.settings):
         words += ["--set", setting]
+    if request.runtime is not RuntimeName.DOCKER:
+        words += ["--runtime", request.runtime]
     if request.timeout_s is not None:
         words += ["--timeout-s", f"{request.timeout_s:g}"]
     return shlex.join(words)

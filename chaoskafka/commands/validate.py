@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chaoskafka.commands import RuntimeName
 from chaoskafka.commands.output import explain, gravest, say
 from chaoskafka.errors import ExitCode, UsageError
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 
 
-def main(scenarios: Sequence[str], settings: Sequence[str], variable: Sequence[str]) -> ExitCode:
+def main(
+    scenarios: Sequence[str],
+    settings: Sequence[str],
+    variable: Sequence[str],
+    runtime: RuntimeName = RuntimeName.DOCKER,
+) -> ExitCode:
     """Does not block. Every wrong file is explained, not only the first."""
-    codes = [_validate(name, settings, variable) for name in scenarios]
+    codes = [_validate(name, settings, variable, runtime) for name in scenarios]
     return gravest(codes)
 
 
-def _validate(name: str, settings: Sequence[str], variable: Sequence[str]) -> ExitCode:
+def _validate(name: str, settings: Sequence[str], variable: Sequence[str], runtime: RuntimeName) -> ExitCode:
     try:
         path = find_scenario(name)
-        scenario = load_scenario(path, settings=settings, variable=variable)
+        scenario = load_scenario(path, settings=settings, variable=variable, runtime=runtime)
     except UsageError as wrong:
         explain(wrong)
         return wrong.exit_code

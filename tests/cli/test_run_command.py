@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from chaoskafka.cli import main
-from chaoskafka.commands import RunRequest
+from chaoskafka.commands import RunRequest, RuntimeName
 from chaoskafka.commands.run import _runs, replay_command
-from chaoskafka.errors import ExitCode
+from chaoskafka.commands.run import main as run_command
+from chaoskafka.errors import ExitCode, UsageError
 from chaoskafka.scenario.load import load_text
+from tests.rehearsals import SCENARIO, hurry
 
 GOOD = """\
 topics: {orders: {}}
@@ -120,6 +122,32 @@ def request(**changes: object) -> RunRequest:
 def test_the_replay_command_is_what_a_shell_takes() -> None:
     told = replay_command("my case.yaml", 7, request())
     assert told == "chaoskafka run 'my case.yaml' --seed 7 --set 'plan[0].kill.for_s=8' --timeout-s 300"
+
+
+def test_a_rehearsal_is_played_again_as_one() -> None:
+    told = replay_command("case.yaml", 7, request(settings=(), timeout_s=None, runtime=RuntimeName.FAKE))
+    assert told == "chaoskafka run case.yaml --seed 7 --runtime fake"
+
+
+def test_a_rehearsal_from_the_command_line_says_that_it_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hurry(monkeypatch)
+    path = tmp_path / "case.yaml"
+    path.write_text(SCENARIO)
+    asked = request(scenarios=(str(path),), out=tmp_path / "runs", settings=(), runtime=RuntimeName.FAKE, seed=3)
+    assert run_command(asked) is ExitCode.PASS
+    shown = capsys.readouterr()
+    assert shown.out.startswith("REHEARSAL on runtime fake: no Kafka was involved")
+    assert '{"at_ns"' not in shown.out + shown.err
+    header = json.loads((tmp_path / "runs" / "case" / "latest" / "run.json").read_text())
+    assert (header["runtime"], header["clients"]) == ("fake", "thread")
+    assert header["versions"]["engine"] == "none: no Kafka is involved"
+
+
+def test_a_rehearsal_cannot_be_kept() -> None:
+    with pytest.raises(UsageError, match="--keep"):
+        run_command(request(keep=True, runtime=RuntimeName.FAKE))
 
 
 def test_a_flag_s_seed_wins_over_the_file_s_and_that_over_chance() -> None:

@@ -1,0 +1,104 @@
+"""A fake node: a port, and a process that lives or not. It keeps CanKill's contract, unless it is told to lie."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+from chaoskafka.clock import wait_until
+from chaoskafka.cluster.abilities import Address, Deed, Knock, NodeState
+from chaoskafka.cluster.spec import NodeSpec
+from chaoskafka.errors import FaultFailed, WaitTimeout
+from chaoskafka.runtimes.fake.door import HOST, Door
+from chaoskafka.runtimes.fake.kafka import FakeKafka
+from chaoskafka.runtimes.fake.lies import Lie
+
+KNOCK_EVERY_S = 0.01  # a connect on loopback takes a tenth of a millisecond
+SIGKILLED, STOPPED = 137, 143  # exit codes as container engines report them
+
+
+class FakeNode:
+    """CanKill and HasLog in memory. Not for use by several threads at once."""
+
+    def __init__(self, kafka: FakeKafka, spec: NodeSpec, door: Door) -> None:
+        self._kafka, self._spec, self._door = kafka, spec, door
+        self._running, self._starts, self._exit_code = True, 1, 0
+        door.open()
+
+    def __repr__(self) -> str:
+        return self._spec.name
+
+    @property
+    def spec(self) -> NodeSpec:
+        return self._spec
+
+    @property
+    def address(self) -> Address:
+        return Address(HOST, self._door.port)
+
+    def state(self) -> NodeState:
+        return NodeState(
+            running=self._running,
+            exit_code=None if self._running else self._exit_code,
+            started_at=f"start {self._starts} of {self._spec.name}",
+        )
+
+    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
+        """A real connect to the node's own port, which stands for `port` of every plane."""
+        found = _knock(self._door.port, within_s)
+        if until in (None, found):
+            return found
+        try:
+            return wait_until(
+                f"port {port} of {self._spec.name}",
+                read=lambda: _knock(self._door.port, within_s),
+                good=lambda seen: seen is until,
+                within_s=within_s,
+                every_s=KNOCK_EVERY_S,
+            )
+        except WaitTimeout:
+            return _knock(self._door.port, within_s)
+
+    def tail(self, lines: int) -> str:
+        """HasLog."""
+        return "".join(self._kafka.lines[self._spec.node_id][-lines:])
+
+    def kill(self) -> Deed:
+        """Raises FaultFailed when there is no process to kill."""
+        if not self._running:
+            raise FaultFailed(f"{self._spec.name}: it is not running, there is nothing to kill")
+        if not self._kafka.lies(Lie.IGNORE_KILL):
+            self._end(SIGKILLED)
+        return Deed(what=f"kill of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
+
+    def start(self, *, within_s: float) -> Deed:  # noqa: ARG002 - the contract's; it takes no time
+        """At once; a running one is left alone."""
+        if not self._running and not self._kafka.lies(Lie.IGNORE_START):
+            self._running, self._starts = True, self._starts + 1
+            self._kafka.rise(self._spec.node_id)
+            self._door.open()
+        return Deed(what=f"start of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
+
+    def stop(self) -> None:
+        """As after SIGTERM. Harmless when it is not running."""
+        if self._running:
+            self._end(STOPPED)
+
+    def close(self) -> None:
+        """Give the port back."""
+        self._door.close()
+
+    def _end(self, exit_code: int) -> None:
+        self._running, self._exit_code = False, exit_code
+        self._kafka.die(self._spec.node_id)
+        self._door.shut()
+
+
+def _knock(port: int, within_s: float) -> Knock:
+    try:
+        socket.create_connection((HOST, port), timeout=max(0.01, within_s)).close()
+    except ConnectionRefusedError:
+        return Knock.REFUSED
+    except OSError:
+        return Knock.SILENT
+    return Knock.ANSWERED

@@ -1,0 +1,130 @@
+"""The fake cluster keeps the contracts of a real one: ports that refuse, leaders that move, groups that share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chaoskafka.clock import MonotonicClock, wait_until
+from chaoskafka.cluster import ready
+from chaoskafka.cluster.abilities import Cluster, Knock
+from chaoskafka.cluster.admin import make_topics
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.sights import leadership
+from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
+from chaoskafka.cluster.views import Views
+from chaoskafka.cluster.wire import asks
+from chaoskafka.errors import FaultFailed, NoAnswer, UsageError
+from chaoskafka.runtimes.fake.control import Timers
+from chaoskafka.runtimes.fake.kafka import FakeKafka
+from chaoskafka.runtimes.fake.log import Sender
+from chaoskafka.runtimes.fake.open import FakeAdmin, FakeCluster, open_cluster
+
+LONG_S = 30.0  # for what takes milliseconds on a quiet machine
+ONE = ("orders", 0)
+TOPIC = TopicSpec(partitions=2)
+
+
+@pytest.fixture
+def kafka() -> FakeKafka:
+    return FakeKafka(ClusterSpec(nodes=3), timers=Timers(), lies=frozenset())
+
+
+@pytest.fixture
+def cluster(kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCluster]:
+    """Formed, with a topic."""
+    monkeypatch.setattr(ready, "EVERY_S", 0.01)
+    with open_cluster(kafka, {}) as cluster:
+        views = Views(cluster.host_addresses())
+        ready.wait_formed(views, cluster.spec, within_s=LONG_S, clock=MonotonicClock())
+        make_topics(FakeAdmin(kafka), views, {"orders": TOPIC}, within_s=LONG_S, clock=MonotonicClock())
+        yield cluster
+
+
+def views_of(cluster: Cluster) -> Views:
+    return Views(cluster.host_addresses())
+
+
+def test_a_killed_node_refuses_resets_and_comes_back_at_its_address(cluster: FakeCluster) -> None:
+    node, port = cluster.nodes[1], Plane.CLIENTS.port
+    address = node.address
+    assert node.knock(port) is Knock.ANSWERED
+    with views_of(cluster).connect(1) as connection:
+        connection.ask(asks.describe_cluster())
+        node.kill()
+        with pytest.raises(NoAnswer):
+            connection.ask(asks.describe_cluster())
+    assert node.knock(port, until=Knock.REFUSED) is Knock.REFUSED
+    assert (node.state().running, node.state().exit_code) == (False, 137)
+    with pytest.raises(FaultFailed, match="nothing to kill"):
+        node.kill()
+    before = node.state().started_at
+    node.start(within_s=1)
+    assert node.knock(port, until=Knock.ANSWERED) is Knock.ANSWERED
+    assert node.address == address
+    assert node.state().started_at != before
+
+
+def test_leadership_moves_and_the_isr_fills_again(cluster: FakeCluster) -> None:
+    views = views_of(cluster)
+    before = leadership(views.ask_all())[ONE]
+    cluster.nodes[before.leader].kill()
+
+    def moved() -> bool:
+        now = leadership(views.ask_all())[ONE]
+        return now.leader not in (before.leader, -1) and now.leader_epoch > before.leader_epoch and len(now.isr) == 2
+
+    wait_until("a new leader", read=moved, good=bool, within_s=LONG_S)
+    cluster.restore()
+    seen = ready.watch_recovery(views, cluster.spec, within_s=LONG_S, clock=MonotonicClock())
+    assert seen.ready
+
+
+def test_without_a_majority_of_controllers_nobody_is_elected(cluster: FakeCluster) -> None:
+    views = views_of(cluster)
+    for node in (1, 2):
+        cluster.nodes[node].kill()
+    views_of_three = views.ask(3)
+    assert views_of_three.reachable
+    assert views_of_three.controller is None
+    assert not views_of_three.fenced[1]
+
+
+def test_what_is_stored_waits_for_every_replica_in_sync(kafka: FakeKafka, cluster: FakeCluster) -> None:
+    assert kafka.produce(ONE, [b"a", b"b"], Sender()) == [0, 1]
+    leader = leadership(views_of(cluster).ask_all())[ONE].leader
+    follower = next(node for node in cluster.nodes if node != leader)
+    cluster.nodes[follower].kill()
+    assert kafka.produce(ONE, [b"c"], Sender()) is None
+    offsets = wait_until(
+        "the ISR to shrink", read=lambda: kafka.produce(ONE, [b"c"], Sender()), good=bool, within_s=LONG_S
+    )
+    assert offsets == [2]
+    assert [payload for _, _, payload in kafka.read(ONE, 1, 10)] == [b"b", b"c"]
+
+
+def test_a_place_changes_hands_only_once_it_was_let_go(kafka: FakeKafka, cluster: FakeCluster) -> None:
+    kafka.coordinator("readers")
+    kafka.join("readers", "one")
+    assert kafka.change("readers", "one", "orders") == ([], [("orders", 0), ("orders", 1)])
+    assert kafka.take("readers", "one", [("orders", 0), ("orders", 1)], earliest=True) == {
+        ("orders", 0): 0,
+        ("orders", 1): 0,
+    }
+    kafka.join("readers", "two")
+    assert kafka.change("readers", "two", "orders") == ([], [])
+    assert kafka.change("readers", "one", "orders") == ([("orders", 1)], [])
+    kafka.commit("readers", {("orders", 1): 7})
+    kafka.let_go("readers", "one", [("orders", 1)])
+    assert kafka.change("readers", "two", "orders") == ([], [("orders", 1)])
+    assert kafka.take("readers", "two", [("orders", 1)], earliest=True) == {("orders", 1): 7}
+    kafka.leave("readers", "two")
+    assert kafka.change("readers", "one", "orders") == ([], [("orders", 1)])
+
+
+def test_a_command_that_is_no_program_of_ours_is_refused(cluster: FakeCluster) -> None:
+    with pytest.raises(UsageError, match=r"runtime fake cannot run \['kafka-topics.sh'\]"):
+        cluster.launch("mine", ["kafka-topics.sh"])
+    with pytest.raises(UsageError, match="environment"):
+        cluster.launch("mine", ["python", "-m", "x", "{}"], {"A": "1"})

@@ -1,0 +1,174 @@
+"""Every lie of the fake against every check: exactly one check owns each, others see it as a consequence or not at all.
+
+Each row is a whole run, played, recorded and judged as on any runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from chaoskafka import run
+from chaoskafka.errors import ExitCode
+from chaoskafka.faults import kill
+from chaoskafka.report.result import Result
+from chaoskafka.runtimes.fake.lies import Lie
+from chaoskafka.scenario.catalogue import Kind, members
+from chaoskafka.verdict import Answer
+from tests.rehearsals import SCENARIO, hurry, rehearse
+
+LIMITS = {"new_leader": {"within_s": 30}, "unavailable": {"at_most_s": 30}}
+WORDS = tuple(word for word in members(Kind.CHECK) if word != "took_effect")  # that one is in every run
+NEVER_FAILS = {"took_effect"}  # a fault that was not seen to bite says nothing about Kafka
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """`owner`: the check that names the cause; None: nobody fails. `also`: those that see it as a consequence."""
+
+    owner: str | None
+    also: frozenset[str] = frozenset()
+    says: str = ""  # in the owner's summary or evidence
+    unknown: frozenset[str] = frozenset()  # checks that must not answer
+    exit_code: ExitCode = ExitCode.FAIL
+    settings: tuple[str, ...] = ()
+    limits: Mapping[str, float] = field(default_factory=dict)  # seconds: of new_leader, of unavailable
+    patch: Callable[[pytest.MonkeyPatch], None] = lambda _: None
+
+
+def give_up_on_recovery(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(run, "recovery_limit_s", lambda *_: 0.2)
+    patch.setattr(kill, "KNOCKS_S", 0.1)
+
+
+def give_up_on_readers(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(run, "DRAIN_S", 0.2)
+
+
+KILL = "plan[0].kill"
+LOST = "no_lost_acknowledged"
+
+TABLE: Mapping[Lie, Row] = {
+    Lie.LOSE_HEAD: Row(owner=LOST, says="'there_now': 'nothing'"),
+    Lie.LOSE_MIDDLE: Row(owner=LOST, says="'there_now': 'nothing'"),
+    Lie.LOSE_TAIL: Row(owner=LOST, says="truncated tail"),
+    Lie.OVERWRITE: Row(owner=LOST, says="another record", also=frozenset({"offsets_agree"})),
+    Lie.STORE_TWICE: Row(owner="no_duplicates", says="broker: one producer sequence stored twice"),
+    Lie.SEND_TWICE: Row(owner="no_duplicates", says="client: sent again under another sequence"),
+    Lie.REORDER: Row(owner="ordered", says="1 of"),
+    Lie.CORRUPT: Row(owner="no_unexpected", says="broken checksum or size", also=frozenset({LOST})),
+    Lie.MISPLACE_PARTITION: Row(owner="no_unexpected", says="sent to another topic", also=frozenset({LOST})),
+    Lie.MISPLACE_TOPIC: Row(owner="no_unexpected", says="'partition': 'other/0'", also=frozenset({LOST})),
+    Lie.MISNAME: Row(owner="offsets_agree", says="by acknowledgement"),
+    Lie.STALL: Row(
+        owner="progress",
+        says="producers, no success after the recovery",
+        also=frozenset({"clients_alive"}),
+        settings=("workloads[0].produce.drain_s=0.2",),
+    ),
+    Lie.STARVE: Row(
+        owner="progress",
+        says="group readers, no success after the recovery",
+        also=frozenset({"all_delivered"}),
+        unknown=frozenset({"completed"}),
+        patch=give_up_on_readers,
+    ),
+    Lie.ELECT_LATE: Row(
+        owner="new_leader",
+        says="orders/0",
+        also=frozenset({"unavailable"}),
+        settings=(f"{KILL}.for_s=0.9",),
+        limits={"new_leader": 0.4, "unavailable": 0.5},
+    ),
+    Lie.SERVE_LATE: Row(owner="unavailable", says="orders/0", limits={"unavailable": 0.4}),
+    Lie.STAY_BEHIND: Row(owner="recovered", says="isr", patch=give_up_on_recovery),
+    Lie.SKIP: Row(owner="all_delivered", says="never delivered to their group"),
+    Lie.REWIND: Row(owner=None, exit_code=ExitCode.PASS),
+    Lie.CRASH: Row(owner="clients_alive", says="ended by signal 11", unknown=frozenset({"completed"})),
+    Lie.FAIL: Row(owner="clients_alive", says="fatal client error", unknown=frozenset({"completed"})),
+    Lie.HANG: Row(owner="clients_alive", says="hung in flush or close"),
+    Lie.MISCOUNT: Row(owner="accounted", says="acknowledged, counted = on tape"),
+    Lie.IGNORE_KILL: Row(
+        owner=None,
+        exit_code=ExitCode.UNKNOWN,
+        unknown=frozenset({"took_effect", "completed", LOST}),
+        settings=(f"{KILL}.settle_s=0.1",),
+    ),
+    Lie.IGNORE_START: Row(
+        owner=None,
+        exit_code=ExitCode.UNKNOWN,
+        unknown=frozenset({"took_effect", "completed", "recovered"}),
+        settings=(f"{KILL}.heal_s=0.1",),
+        patch=give_up_on_recovery,
+    ),
+}
+
+
+def expect(limits: Mapping[str, float]) -> str:
+    asked = {"new_leader": "within_s", "unavailable": "at_most_s"}
+    items = [f"{{{word}: {{{asked[word]}: {limits.get(word, 30)}}}}}" if word in asked else word for word in WORDS]
+    return f"expect: [{', '.join(items)}]\n"
+
+
+def failing(result: Result) -> dict[str, str | None]:
+    """Each check that failed, with what it is a consequence of."""
+    return {check.word: check.consequence_of for check in result.checks if check.answer is Answer.FAIL}
+
+
+@pytest.mark.parametrize("lie", TABLE, ids=lambda lie: lie.name.lower())
+def test_each_lie_has_one_owner(lie: Lie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = TABLE[lie]
+    hurry(monkeypatch)
+    row.patch(monkeypatch)
+    played = rehearse(tmp_path, lie, text=SCENARIO + expect(row.limits), settings=row.settings)
+    assert played.told == {lie}
+    result = played.result
+    owned = {} if row.owner is None else {row.owner: None}
+    assert failing(result) == owned | dict.fromkeys(row.also, row.owner), result.checks
+    assert played.exit_code is row.exit_code
+    unknown = {check.word for check in result.checks if check.answer is Answer.UNKNOWN}
+    assert row.unknown <= unknown
+    for check in result.checks:
+        if check.word == row.owner:
+            assert row.says in check.summary + str(check.evidence)
+
+
+def test_an_honest_run_passes_every_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    played = rehearse(tmp_path, text=SCENARIO + expect({}))
+    assert {check.word: check.summary for check in played.result.checks if check.answer is not Answer.PASS} == {}
+    assert {check.word for check in played.result.checks} == {*WORDS, "took_effect", "completed"}
+    assert played.exit_code is ExitCode.PASS
+    assert played.told == frozenset()
+    assert played.result.runtime == "fake"
+    assert played.result.clients == "thread"
+    (fault,) = played.result.faults
+    assert {p.new_leader is not None for p in fault.partitions if p.old_leader in fault.targets} == {True}
+
+
+def test_what_is_delivered_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    text = SCENARIO + "expect: [all_delivered]\n"
+    (delivered, *_) = rehearse(tmp_path, Lie.REWIND, text=text).result.checks
+    assert "deliveries were repeats" in delivered.summary
+
+
+def test_every_lie_is_in_the_table_and_every_check_owns_one() -> None:
+    assert set(TABLE) == set(Lie)
+    assert {row.owner for row in TABLE.values()} - {None} == set(members(Kind.CHECK)) - NEVER_FAILS
+
+
+def test_the_table_for_people_is_this_one() -> None:
+    """docs/checks.md: one line per lie, with its owner and those that see it as a consequence."""
+    told = (Path(__file__).parents[3] / "docs" / "checks.md").read_text(encoding="utf-8")
+    missing = [line for line in map(line_of, TABLE) if line not in told]
+    assert missing == []
+
+
+def line_of(lie: Lie) -> str:
+    row = TABLE[lie]
+    owner = row.owner or ("nobody: unknown" if row.exit_code is ExitCode.UNKNOWN else "nobody: permitted")
+    return f"| {lie.value} | {owner} | {', '.join(sorted(row.also)) or '-'} |"
