@@ -1,6 +1,6 @@
 # Each target sets up what it needs, so a fresh clone needs no other command. The set-up says nothing when all is there.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test lint unit nightly lock clean
+.PHONY: help bootstrap demo test lint unit nightly bench lock clean
 
 BIN := .venv/bin
 LEADER_KILLED := scenarios/leader-killed.yaml
@@ -30,6 +30,12 @@ nightly: bootstrap ## what is too long for every change: long tests, twenty time
 	CHAOSKAFKA_REQUIRE=docker $(BIN)/python -m pytest -m nightly
 	POLARS_MAX_THREADS=$$(nproc) $(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml
+
+bench: bootstrap ## every benchmark, and the figures in README.md and docs/benchmarks.md; `make bench-NAME`: one
+	$(BIN)/python -m benchmarks
+
+bench-%: bootstrap
+	$(BIN)/python -m benchmarks.$*
 
 lock: ## resolve the Python dependencies anew
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra dev \

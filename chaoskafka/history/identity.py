@@ -17,6 +17,8 @@ HEAD = struct.Struct("<4sIIQHHIiqI")
 HEAD_BYTES = HEAD.size
 MAGIC = b"CKM1"
 _AFTER_CRC = 8
+_SUMMED, _COMMON, _OWN = struct.Struct("<4sI"), struct.Struct("<IQHHI"), struct.Struct("<iqI")  # HEAD in three parts
+_BYTES = [bytes([value]) for value in range(256)]
 
 
 class PayloadState(IntEnum):
@@ -50,14 +52,32 @@ def run_number(run_id: str) -> int:
     return int.from_bytes(blake2b(run_id.encode(), digest_size=8).digest(), "little")
 
 
+class Encoder:
+    """Payloads of one producer for one topic. What they all have in common is made and summed up once."""
+
+    def __init__(self, run: int, *, producer: int, incarnation: int, topic: int, size_bytes: int) -> None:
+        if size_bytes < HEAD_BYTES:
+            raise ValueError(f"size_bytes {size_bytes} is below the {HEAD_BYTES} bytes of the head")
+        self._common = _COMMON.pack(size_bytes, run, producer, incarnation, topic)
+        self._common_crc = zlib.crc32(self._common)
+        self._filler_bytes = size_bytes - HEAD_BYTES
+
+    def encode(self, partition: int, sequence: int) -> bytes:
+        """A payload of exactly `size_bytes`, filled with bytes that depend on the sequence."""
+        own = _OWN.pack(partition, sequence, 0) + _BYTES[sequence & 0xFF] * self._filler_bytes
+        return _SUMMED.pack(MAGIC, zlib.crc32(own, self._common_crc)) + self._common + own
+
+
 def encode(run: int, identity: Identity, size_bytes: int) -> bytes:
-    """A payload of exactly `size_bytes` (at least HEAD_BYTES), filled with bytes that depend on the sequence."""
-    if size_bytes < HEAD_BYTES:
-        raise ValueError(f"size_bytes {size_bytes} is below the {HEAD_BYTES} bytes of the head")
-    filler = bytes([identity.sequence & 0xFF]) * (size_bytes - HEAD_BYTES)
-    fields = (identity.producer, identity.incarnation, identity.topic, identity.partition, identity.sequence, 0)
-    body = HEAD.pack(MAGIC, 0, size_bytes, run, *fields)[_AFTER_CRC:] + filler
-    return struct.pack("<4sI", MAGIC, zlib.crc32(body)) + body
+    """One payload of exactly `size_bytes`, at least HEAD_BYTES."""
+    encoder = Encoder(
+        run,
+        producer=identity.producer,
+        incarnation=identity.incarnation,
+        topic=identity.topic,
+        size_bytes=size_bytes,
+    )
+    return encoder.encode(identity.partition, identity.sequence)
 
 
 def decode(run: int, payload: bytes | None) -> tuple[PayloadState, Identity]:

@@ -6,10 +6,11 @@ In: arguments, a client, a tape. Out: the tape, status lines, the counts of the 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TextIO
 
 from chaoskafka.clock import NS_PER_MS, NS_PER_S, Deadline
-from chaoskafka.history.identity import Identity, encode, run_number
+from chaoskafka.history.identity import Encoder, run_number
 from chaoskafka.history.tape import Kind, Outcome
 from chaoskafka.history.tape_writer import TapeWriter
 from chaoskafka.workloads.worker.arguments import WorkerArguments
@@ -29,7 +30,14 @@ class ProduceLoop:
         self, arguments: WorkerArguments, tape: TapeWriter, report: ClosingReport, out: TextIO | None = None
     ) -> None:
         self._arguments, self._tape, self._report = arguments, tape, report
-        self._run, self._topic = run_number(arguments.run_id), arguments.topic_index
+        self._topic = arguments.topic_index
+        self._encoder = Encoder(
+            run_number(arguments.run_id),
+            producer=arguments.worker,
+            incarnation=arguments.incarnation,
+            topic=self._topic,
+            size_bytes=arguments.message_bytes,
+        )
         self._next_sequence = [0] * arguments.partitions
         self._acked = [0] * arguments.partitions
         self._last_ack_ns: list[int | None] = [None] * arguments.partitions
@@ -93,43 +101,42 @@ class ProduceLoop:
         limit = Deadline.after(self._arguments.limit_s)
         started_ns, number = time.monotonic_ns(), 0
         while not self._failed and limit.left_s() > 0:
-            now_ns, burst = time.monotonic_ns(), 0
-            due_ns = started_ns + int(number * interval_ns)
-            while due_ns <= now_ns and burst < BURST_MAX:
-                self._send(client, number % self._arguments.partitions, due_ns)
-                number, burst = number + 1, burst + 1
-                due_ns = started_ns + int(number * interval_ns)
+            due = int((time.monotonic_ns() - started_ns) / interval_ns) + 1 - number
+            burst = min(due, BURST_MAX)
+            self._send(client, [(k, started_ns + int(k * interval_ns)) for k in range(number, number + burst)])
+            number += burst
             client.poll()
             self._show("running")
             if stop.pause(0 if burst == BURST_MAX else TICK_S):
                 return
 
-    def _send(self, client: ProducerClient, partition: int, due_ns: int) -> None:
-        sequence, arguments = self._next_sequence[partition], self._arguments
-        identity = Identity(arguments.worker, arguments.incarnation, self._topic, partition, sequence)
-        payload = encode(self._run, identity, arguments.message_bytes)
-        invoked_ns = time.monotonic_ns()
-        slot = self._tape.begin(
-            Kind.SEND,
-            topic=self._topic,
-            partition=partition,
-            sequence=sequence,
-            begin_ns=invoked_ns,
-            b=arguments.message_bytes,
-            txn=-1,
-        )
-        self._next_sequence[partition] = sequence + 1
-        self._report.offered += 1
+    def _send(self, client: ProducerClient, messages: Sequence[tuple[int, int]]) -> None:
+        """Send messages of these numbers, due at these instants. A producer may be asked for all that it can: so what
+        is done for each message is looked up once, and counted at the end, even of a burst that an error cut short."""
+        report, next_sequence, partitions = self._report, self._next_sequence, self._arguments.partitions
+        topic, size_bytes, clock = self._topic, self._arguments.message_bytes, time.monotonic_ns
+        begin, encode, send, add_lag = self._tape.begin_send, self._encoder.encode, client.send, self._lag.add
+        offered = refused = 0
         try:
-            client.send(partition, payload, slot)
-        except Refused as refused:
-            self._tape.complete(slot, Outcome.REJECTED, end_ns=time.monotonic_ns(), code=refused.code)
-            self._report.refused += 1
-        else:
-            self._report.accepted += 1
-        lag_ns = invoked_ns - due_ns
-        self._lag.add(lag_ns)
-        self._lag_shown_ns = max(self._lag_shown_ns, lag_ns)
+            for number, due_ns in messages:
+                partition = number % partitions
+                sequence = next_sequence[partition]
+                payload = encode(partition, sequence)
+                invoked_ns = clock()
+                slot = begin(topic, partition, sequence, invoked_ns, size_bytes)
+                next_sequence[partition] = sequence + 1
+                offered += 1
+                try:
+                    send(partition, payload, slot)
+                except Refused as why:
+                    self._tape.complete(slot, Outcome.REJECTED, end_ns=clock(), code=why.code)
+                    refused += 1
+                add_lag(invoked_ns - due_ns)
+                self._lag_shown_ns = max(self._lag_shown_ns, invoked_ns - due_ns)
+        finally:
+            report.offered += offered
+            report.refused += refused
+            report.accepted += offered - refused
 
     def _show(self, state: str, *, at_once: bool = False) -> None:
         now_ns = time.monotonic_ns()
