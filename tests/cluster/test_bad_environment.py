@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -22,9 +23,10 @@ from chaoskafka.progress import Silent
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
 from chaoskafka.runtimes.docker import open as opening
 from chaoskafka.runtimes.docker.engine import Engine
-from chaoskafka.runtimes.docker.labels import RUN, Part, labels
+from chaoskafka.runtimes.docker.labels import Part, labels
 from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.scenario.load import load_scenario
+from tests.cluster.conftest import objects_of
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
@@ -32,18 +34,9 @@ SOCKET = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock").removepref
 SCENARIO = Path(__file__).parents[2] / "scenarios" / "leader-killed-fast.yaml"
 
 
-def ours(engine: Engine) -> set[str]:
-    """Whatever in the engine carries our label."""
-    api, filters = engine.api, {"label": RUN}
-    found = [*api.containers.list(all=True, filters=filters), *api.networks.list(filters=filters)]
-    return {str(thing.id) for thing in [*found, *api.volumes.list(filters=filters)]}
-
-
-@pytest.fixture(autouse=True)
-def nothing_left(engine: Engine) -> Iterator[None]:
-    before = ours(engine)
-    yield
-    assert ours(engine) - before == set()
+def left_by(run_dir: Path, engine: Engine) -> list[str]:
+    """What carries the label of the run that wrote this directory."""
+    return objects_of(engine, json.loads((run_dir / "run.json").read_text())["run_id"])
 
 
 class Notes(Silent):
@@ -62,7 +55,7 @@ def play(out: Path, settings: list[str], progress: Notes) -> RunOutcome:
 
 
 def test_a_setting_that_kafka_refuses_is_told_by_kafka_s_own_words_long_before_time_is_up(
-    images: object, tmp_path: Path
+    engine: Engine, images: object, tmp_path: Path
 ) -> None:
     progress = Notes()
     outcome = play(tmp_path, ["cluster.config={log.segment.bytes: '-5'}", "cluster.nodes=3"], progress)
@@ -77,6 +70,7 @@ def test_a_setting_that_kafka_refuses_is_told_by_kafka_s_own_words_long_before_t
     events = read_events(outcome.run_dir / "events.jsonl")
     form = [event for event in events if event.event == "phase" and event.fields["number"] == Phase.FORM]
     assert (form[-1].at_ns - form[0].at_ns) / NS_PER_S < 60
+    assert left_by(outcome.run_dir, engine) == []
 
 
 def test_an_engine_whose_disk_is_full_starts_no_kafka(
@@ -93,6 +87,7 @@ def test_an_engine_whose_disk_is_full_starts_no_kafka(
         opening.open_cluster(ClusterSpec(nodes=1), run_id=run_id, images=images),
     ):
         pass
+    assert objects_of(engine, run_id) == []
 
 
 class Way:
@@ -153,7 +148,7 @@ def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
 def test_an_engine_that_dies_in_the_middle_ends_the_run_and_heal_removes_what_is_left(
     phase: Phase, code: ExitCode, way: Way, engine: Engine, images: Images, tmp_path: Path
 ) -> None:
-    before, output = ours(engine), tmp_path / "output.txt"
+    output = tmp_path / "output.txt"
     command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), "--out", str(tmp_path)]
     with output.open("wb") as file:
         env = {**os.environ, "DOCKER_HOST": f"unix://{way.path}"}
@@ -167,10 +162,11 @@ def test_an_engine_that_dies_in_the_middle_ends_the_run_and_heal_removes_what_is
     way.close()
     assert process.wait(timeout=120) == code
     told = output.read_text()
-    assert ours(engine) - before
+    (run_dir,) = (tmp_path / SCENARIO.stem).glob("2*")
+    assert left_by(run_dir, engine)
     assert "no Docker engine runs: there is no such socket" in told
     assert "while removing chaoskafka-" in told
     assert "what is left of the cluster is removed by: chaoskafka heal" in told
     heal = [sys.executable, "-m", "chaoskafka", "heal"]
     assert subprocess.run(heal, timeout=120, check=False).returncode == 0
-    assert ours(engine) - before == set()
+    assert left_by(run_dir, engine) == []
