@@ -30,6 +30,13 @@ pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIO = "leader-killed-fast"
+CHEAPER = (  # where the harness stands is the question, not what Kafka can bear
+    "plan[0].after_s=1",
+    "plan[0].kill.for_s=4",
+    "topics.orders.partitions=2",
+    "workloads[0].produce.rate_per_s=60",
+    "workloads[1].consume.processes=1",
+)
 RUN_WITHIN_S = 240.0  # about 60 s on two cores
 HOST_RUN = f"test-nested-host-{os.getpid()}"
 
@@ -82,8 +89,8 @@ def inside(engine: Engine, images: Images, packages: Path) -> Inside:
 def nested(inside: Inside) -> Iterator[Container]:
     """A run that has begun in a container on the engine's default network."""
     scenario = f"/repository/scenarios/{SCENARIO}.yaml"
-    shorter = ("--set", "plan[0].after_s=1", "--set", "plan[0].kill.for_s=4")
-    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *shorter)
+    flags = [flag for setting in CHEAPER for flag in ("--set", setting)]
+    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *flags)
     try:
         yield container
     finally:

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,3 +111,15 @@ def test_the_current_context_names_the_engine(address: str, tmp_path: Path, monk
         assert ADDRESS in ours.api.base_url
     finally:
         ours.close()
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(420)
+def test_a_whole_run(address: str, images: Images, tmp_path: Path) -> None:
+    """On one machine, so with one clock: everything can be answered."""
+    scenario = Path(__file__).parents[2] / "scenarios" / "leader-killed-fast.yaml"
+    command = [sys.executable, "-m", "chaoskafka", "run", str(scenario), "--out", str(tmp_path)]
+    done = subprocess.run(
+        command, env={**os.environ, "DOCKER_HOST": address}, capture_output=True, text=True, timeout=400, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

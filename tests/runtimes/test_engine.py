@@ -57,5 +57,10 @@ def test_where_published_ports_are(address: str | None, host: str) -> None:
     assert engine._reached_at(address) == host
 
 
+@pytest.mark.parametrize(("said", "host"), [("172.17.0.1", "172.17.0.1"), ("localhost", "127.0.0.1")])
+def test_what_the_user_says_of_published_ports_wins(said: str, host: str) -> None:
+    assert engine._reached_at("tcp://build-7.example:2376", said) == host
+
+
 def test_the_reaper_is_off() -> None:
     assert engine.testcontainers_config.ryuk_disabled
