@@ -18,12 +18,12 @@ import polars as pl
 
 from chaoskafka.history import tables
 from chaoskafka.history.identity import PayloadState
-from chaoskafka.history.tables import AuditedEnd, TopicPartition, WorkerReport
+from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.tape import Outcome
 from chaoskafka.phases import Phase
 from chaoskafka.scenario.model import DEFAULT_EXPECT
-from tests.histories.frame import events_of, header_of, observations_of
-from tests.histories.shape import CLOCK, GROUP, MS, T0_NS, TOPIC, S, Shape
+from tests.histories.frame import end_of, events_of, header_of, observations_of, report_of
+from tests.histories.shape import MS, T0_NS, TOPIC, S, Shape
 
 EACH = 125_000  # messages of one partition: 100 a second for some twenty minutes
 BATCH = 5  # messages of one record batch
@@ -59,22 +59,11 @@ def write(run_dir: Path) -> None:
     _lines(run_dir / "observations.jsonl", observations_of(SHAPE))
     for number in range(SHAPE.partitions):
         _partition(run_dir, number)
-    ends = [
-        AuditedEnd(
-            topic=TOPIC,
-            partition=number,
-            log_start=0,
-            end=EACH,
-            read_to=EACH,
-            settled=True,
-            reason="",
-            leader=SHAPE.new_leader(number),
-            leader_epoch=SHAPE.new_epoch(number),
-        )
-        for number in range(SHAPE.partitions)
-    ]
+    ends = [end_of(SHAPE, number, EACH) for number in range(SHAPE.partitions)]
+    counts = dict.fromkeys(("offered", "accepted", "acknowledged"), MESSAGES)
+    reports = [report_of(SHAPE, worker, **counts) for worker in (*SHAPE.producer_ids, *SHAPE.consumer_ids)]
     _json(run_dir / "audit/ends.json", [asdict(end) for end in ends])
-    _json(run_dir / "ops/workers.json", [asdict(report) for report in _reports()])
+    _json(run_dir / "ops/workers.json", [asdict(each) for each in reports])
     _polls().write_parquet(run_dir / "ops/poll.parquet")
 
 
@@ -165,32 +154,6 @@ def _polls() -> pl.DataFrame:
     return pl.concat(
         [_table({"consumer": consumer, **each, "count": own}, tables.POLL) for consumer in SHAPE.consumer_ids]
     )
-
-
-def _reports() -> Iterator[WorkerReport]:
-    nothing = dict.fromkeys(("offered", "refused", "accepted", "acknowledged", "indeterminate"), 0)
-    for worker in (PRODUCER, *SHAPE.consumer_ids):
-        produces = worker == PRODUCER
-        yield WorkerReport(
-            worker=worker,
-            incarnation=0,
-            role="produce" if produces else "consume",
-            group=None if produces else GROUP,
-            topics=(TOPIC,),
-            closed=True,
-            **(nothing | dict.fromkeys(("offered", "accepted", "acknowledged"), MESSAGES) if produces else nothing),
-            lag_max_ms=8.0,
-            lag_p99_ms=1.0,
-            drained=True,
-            fatal=(),
-            crash=None,
-            exit_code=0,
-            exit_signal=None,
-            killed_by_us=False,
-            out_of_memory=False,
-            tape_whole=True,
-            clock=CLOCK,
-        )
 
 
 def _events() -> Iterator[dict[str, Any]]:

@@ -18,10 +18,10 @@ import polars as pl
 
 from chaoskafka.history import tables
 from chaoskafka.history.identity import PayloadState
-from chaoskafka.history.tables import AuditedEnd, TopicPartition, WorkerReport
+from chaoskafka.history.tables import TopicPartition, WorkerReport
 from chaoskafka.history.tape import Change, Outcome
-from tests.histories.frame import events_of, header_of, observations_of
-from tests.histories.shape import CLOCK, GROUP, MS, T0_NS, TOPIC, Shape
+from tests.histories.frame import end_of, events_of, header_of, observations_of, report_of
+from tests.histories.shape import MS, T0_NS, TOPIC, Shape
 
 
 def build(run_dir: Path, shape: Shape | None = None) -> Path:
@@ -41,7 +41,7 @@ def build(run_dir: Path, shape: Shape | None = None) -> Path:
         log = _log(shape, number, rows)
         reads = list(_reads(shape, number, log, polls))
         sends += rows
-        ends.append(_end(shape, number, len(log)))
+        ends.append(end_of(shape, number, len(log)))
         _write(run_dir / "ops/send" / partition.file, [_send(row) for row in rows], tables.SEND, tables.SEND_ORDER)
         _write(run_dir / "ops/read" / partition.file, reads, tables.READ, tables.READ_ORDER)
         _write(run_dir / "audit/record" / partition.file, [_record(row) for row in log], tables.RECORD, ("offset",))
@@ -207,53 +207,19 @@ def _reads(
         }
 
 
-def _end(shape: Shape, partition: int, end: int) -> AuditedEnd:
-    return AuditedEnd(
-        topic=TOPIC,
-        partition=partition,
-        log_start=0,
-        end=end,
-        read_to=end,
-        settled=True,
-        reason="",
-        leader=shape.new_leader(partition),
-        leader_epoch=shape.new_epoch(partition),
-    )
-
-
 def _reports(shape: Shape, sends: list[dict[str, Any]]) -> Iterator[WorkerReport]:
-    nothing = dict.fromkeys(("offered", "refused", "accepted", "acknowledged", "indeterminate"), 0)
     for worker in (*shape.producer_ids, *shape.consumer_ids):
         fates = [row["fate"] for row in sends if row["producer"] == worker]
         refused = fates.count("refused")
         indeterminate = fates.count("vanished") + fates.count("unconfirmed")
-        counts = {
-            "offered": len(fates),
-            "refused": refused,
-            "accepted": len(fates) - refused,
-            "acknowledged": len(fates) - refused - indeterminate,
-            "indeterminate": indeterminate,
-        }
-        produces = worker in shape.producer_ids
-        yield WorkerReport(
-            worker=worker,
-            incarnation=0,
-            role="produce" if produces else "consume",
-            group=None if produces else GROUP,
-            topics=(TOPIC,),
-            closed=True,
-            **(counts if produces else nothing),
-            lag_max_ms=8.0,
-            lag_p99_ms=1.0,
-            drained=True,
-            fatal=(),
-            crash=None,
-            exit_code=0,
-            exit_signal=None,
-            killed_by_us=False,
-            out_of_memory=False,
-            tape_whole=True,
-            clock=CLOCK,
+        yield report_of(
+            shape,
+            worker,
+            offered=len(fates),
+            refused=refused,
+            accepted=len(fates) - refused,
+            acknowledged=len(fates) - refused - indeterminate,
+            indeterminate=indeterminate,
         )
 
 

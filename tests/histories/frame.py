@@ -1,4 +1,4 @@
-"""What surrounds the messages of a built history: its header, its events, what the observer saw."""
+"""What surrounds the messages of a built history: header, events, what the observer saw, ends, workers' reports."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
+from chaoskafka.history.tables import AuditedEnd, WorkerReport
 from tests.histories.shape import BROKERS, CLOCK, GROUP, MS, T0_NS, TOPIC, VICTIM, S, Shape
 
 
@@ -123,3 +124,44 @@ def observations_of(shape: Shape) -> Iterator[dict[str, Any]]:
             yield told(shape.recovered_ns - 200 * MS, partition, broker, BROKERS)
     end_ns = shape.stopped_ns + S
     yield {"kind": "stopped", "lo_ns": end_ns, "hi_ns": end_ns}
+
+
+def end_of(shape: Shape, partition: int, end: int) -> AuditedEnd:
+    """The whole partition was read."""
+    return AuditedEnd(
+        topic=TOPIC,
+        partition=partition,
+        log_start=0,
+        end=end,
+        read_to=end,
+        settled=True,
+        reason="",
+        leader=shape.new_leader(partition),
+        leader_epoch=shape.new_epoch(partition),
+    )
+
+
+def report_of(shape: Shape, worker: int, **counts: int) -> WorkerReport:
+    """A worker that ended well. `counts`: of a producer; a consumer's are zeros."""
+    nothing = dict.fromkeys(("offered", "refused", "accepted", "acknowledged", "indeterminate"), 0)
+    produces = worker in shape.producer_ids
+    return WorkerReport(
+        worker=worker,
+        incarnation=0,
+        role="produce" if produces else "consume",
+        group=None if produces else GROUP,
+        topics=(TOPIC,),
+        closed=True,
+        **(nothing | counts if produces else nothing),
+        lag_max_ms=8.0,
+        lag_p99_ms=1.0,
+        drained=True,
+        fatal=(),
+        crash=None,
+        exit_code=0,
+        exit_signal=None,
+        killed_by_us=False,
+        out_of_memory=False,
+        tape_whole=True,
+        clock=CLOCK,
+    )
