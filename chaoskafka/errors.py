@@ -9,6 +9,7 @@ ChaosKafkaError                     base; never raised itself
   WaitTimeout             exit 4    a condition did not come true in time; says what was last seen
   RunTimeout              exit 4    the whole run took longer than it may; cuts short whatever is being waited for
   NoAnswer                exit 4    a broker did not answer a question in time, or cut the connection
+    AccessRefused         exit 4    a broker did not let us in, or its certificate is not the one to trust
   NoTarget                exit 4    a fault's target fits nobody right now
   FaultFailed             exit 4    a fault was not seen to bite, or not seen to heal
   ClientEnded             exit 4    a worker or the observer ended although nobody had asked it to
@@ -106,6 +107,10 @@ class NoAnswer(ChaosKafkaError):
     """A broker did not answer a question in time, cut the connection, or answered with something else than Kafka."""
 
     exit_code = ExitCode.UNKNOWN
+
+
+class AccessRefused(NoAnswer):
+    """A broker did not let us in (user, password, mechanism), or its certificate is not the one to trust."""
 
 
 class NoTarget(ChaosKafkaError):

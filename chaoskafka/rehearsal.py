@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, Cluster
+from chaoskafka.cluster.security import Security
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.probes.observer import FILE, Arguments, Journal, observe
 from chaoskafka.runtime import Note, Opens, Runtime
@@ -92,7 +93,7 @@ class Rehearsal:
 
         return opens
 
-    def _admin(self, _: Iterable[Address]) -> FakeAdmin:
+    def _admin(self, _: Iterable[Address], __: Security) -> FakeAdmin:
         assert self.kafka is not None
         return FakeAdmin(self.kafka)
 

@@ -17,7 +17,9 @@ from chaoskafka.audit.whole import audit
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.cluster import forming, ready
 from chaoskafka.cluster.abilities import Cluster
-from chaoskafka.cluster.admin import make_offsets_topic, make_topics
+from chaoskafka.cluster.admin import Administration, make_offsets_topic, make_topics
+from chaoskafka.cluster.security import Protection, User
+from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
 from chaoskafka.ending import EXIT_OF, Ending
 from chaoskafka.errors import ChaosKafkaError, ClientEnded, ExitCode
@@ -33,7 +35,15 @@ from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.needs import refuse_lacking
 from chaoskafka.scenario.plan import PlannedStep, plan
 from chaoskafka.session import Session
-from chaoskafka.setting import RunPlace, facts_of_topics, first_header, make_run_dir, recovery_limit_s, workers_of
+from chaoskafka.setting import (
+    RunPlace,
+    facts_of_topics,
+    first_header,
+    make_run_dir,
+    recovery_limit_s,
+    rights_of,
+    workers_of,
+)
 from chaoskafka.traffic import Traffic
 
 FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
@@ -162,11 +172,13 @@ class _Run:
 
     def _ask(self, cluster: Cluster, steps: tuple[PlannedStep, ...]) -> None:
         """Phases 4 to 11."""
-        views = self.runtime.views(cluster.host_addresses())
+        views = self.runtime.views(cluster.host_addresses(), cluster.security(User.OBSERVER))
+        admin = self.runtime.admin(cluster.host_addresses().values(), cluster.security(User.ADMIN))
         with self.phases.phase(Phase.FORM):
+            let_in(cluster, admin, within_s=FORM_S, clock=self.clock)
             forming.wait_formed(cluster, views, within_s=FORM_S, clock=self.clock)
         with self.phases.phase(Phase.TOPICS), forming.ends_told(cluster):
-            self._make_topics(cluster, views)
+            self._make_topics(cluster, views, admin)
         session = Session(
             run_dir=self.run_dir,
             events=self.events,
@@ -200,8 +212,10 @@ class _Run:
         with self.ending.tolerant(Phase.DRAIN), load:
             self._drain(session, traffic)
 
-    def _make_topics(self, cluster: Cluster, views: Views) -> None:
-        admin = self.runtime.admin(cluster.host_addresses().values())
+    def _make_topics(self, cluster: Cluster, views: Views, admin: Administration) -> None:
+        if cluster.spec.security is Protection.SASL_SCRAM:
+            # Before the topics: who knows those has applied these rights too.
+            admin.allow(User.WORKER, rights_of(self.scenario))
         ids = make_topics(admin, views, self.scenario.topics, within_s=TOPICS_S, clock=self.clock)
         if any(named.word == "consume" for named in self.scenario.workloads):
             make_offsets_topic(views, within_s=TOPICS_S, clock=self.clock)
@@ -217,7 +231,10 @@ class _Run:
     def _start_load(self, session: Session, load: ExitStack) -> Traffic:
         topics = self.header.topics
         bootstrap = ",".join(map(str, session.cluster.client_addresses().values()))
-        workers, facts = workers_of(self.scenario, run_id=self.run_id, topics=topics, bootstrap=bootstrap)
+        security = session.cluster.security(User.WORKER)
+        workers, facts = workers_of(
+            self.scenario, run_id=self.run_id, topics=topics, bootstrap=bootstrap, security=security
+        )
         limit_s = recovery_limit_s(self.header.broker_settings, self.scenario, facts)
         self.header = replace(self.header, workloads=facts, limits={"recovered_s": limit_s, "drain_s": DRAIN_S})
         self.header.save(self.run_dir)

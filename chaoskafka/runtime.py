@@ -15,6 +15,7 @@ from typing import Protocol
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, Cluster
 from chaoskafka.cluster.admin import Admin, Administration
+from chaoskafka.cluster.security import Security
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.images import ensure
@@ -37,8 +38,8 @@ class Runtime:
     name: str
     abilities: tuple[type, ...]
     prepare: Callable[[ClusterSpec, Note, Clock], Opens]
-    views: Callable[[Mapping[int, Address]], Views] = Views
-    admin: Callable[[Iterable[Address]], Administration] = Admin
+    views: Callable[[Mapping[int, Address], Security], Views] = Views
+    admin: Callable[[Iterable[Address], Security], Administration] = Admin
     clients: str = "client_container"  # where they stand, for the header
 
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from chaoskafka.clock import NS_PER_S, Clock, wait_until
 from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Node
 from chaoskafka.cluster.resolution import Situation, resolve
+from chaoskafka.cluster.security import User
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure, FaultFailed, NoTarget, told
@@ -147,8 +148,12 @@ class Session:
 
         Raises EnvironmentFailure when it does not start.
         """
-        watch = Arguments(brokers=self.cluster.client_addresses(), topics=tuple(topic.name for topic in topics))
-        process = self.watching = _clients(self.cluster).launch("observer", watch.argv())
+        watch = Arguments(
+            brokers=self.cluster.client_addresses(),
+            topics=tuple(topic.name for topic in topics),
+            security=self.cluster.security(User.OBSERVER),
+        )
+        process = self.watching = _clients(self.cluster).launch("observer", watch.argv(), watch.environment())
         try:
             wait_until(
                 "the observer's first words",

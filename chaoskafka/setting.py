@@ -10,13 +10,15 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol, cast
 
 from chaoskafka import __version__
 from chaoskafka.clock import clock_id, utc_now
+from chaoskafka.cluster.rights import Right
+from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
@@ -33,6 +35,8 @@ CLIENT_TIMER_DEFAULT_MS = 60_000.0  # librdkafka's default
 class Workload(Protocol):
     """What produce and consume offer."""
 
+    @property
+    def rights(self) -> tuple[Right, ...]: ...
     def workers(
         self, *, run_id: str, first_worker: int, topics: Sequence[TopicFacts], bootstrap: str
     ) -> tuple[WorkerArguments, ...]: ...
@@ -116,8 +120,18 @@ def facts_of_topics(topics: Mapping[str, TopicSpec], ids: Mapping[str, str]) -> 
     )
 
 
+def rights_of(scenario: Scenario) -> tuple[Right, ...]:
+    """What the workers may do where ACLs rule: what their workloads need, and no more."""
+    return tuple(right for named in scenario.workloads for right in cast("Workload", named.value).rights)
+
+
 def workers_of(
-    scenario: Scenario, *, run_id: str, topics: Sequence[TopicFacts], bootstrap: str
+    scenario: Scenario,
+    *,
+    run_id: str,
+    topics: Sequence[TopicFacts],
+    bootstrap: str,
+    security: Security = PLAINTEXT,
 ) -> tuple[tuple[WorkerArguments, ...], tuple[WorkloadFacts, ...]]:
     """Every worker of every workload, ids counted through, and what the header says of each workload."""
     workers: list[WorkerArguments] = []
@@ -125,8 +139,9 @@ def workers_of(
     for named in scenario.workloads:
         workload = cast("Workload", named.value)
         its = workload.workers(run_id=run_id, first_worker=len(workers), topics=topics, bootstrap=bootstrap)
-        workers += its
-        facts.append(workload.facts(its))
+        workers += [replace(worker, security=security) for worker in its]
+        said = workload.facts(its)
+        facts.append(replace(said, settings={**said.settings, **security.shown()}))
     return tuple(workers), tuple(facts)
 
 

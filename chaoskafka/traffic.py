@@ -40,7 +40,7 @@ class Traffic:
     def start(self, host: CanHostClients) -> None:
         """Launch every worker. Blocks until the places exist, not until load flows."""
         for worker in self.workers:
-            self._processes[worker.name] = host.launch(worker.name, worker.argv)
+            self._processes[worker.name] = host.launch(worker.name, worker.argv, worker.environment)
             self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="started")
 
     def wait_flowing(self, *, within_s: float, clock: Clock) -> None:
@@ -167,7 +167,10 @@ class Traffic:
         return (process.latest() or {}) if process else {}
 
     def _none_ended(self) -> list[str]:
-        """Nothing is missing. Raises EnvironmentFailure: before the plan begins no worker may end."""
+        """Nothing is missing. Raises EnvironmentFailure: before the plan begins no worker may end, or be refused."""
+        for worker in self.workers:
+            if isinstance(refusal := self._said(worker).get("refusal"), str):
+                raise EnvironmentFailure(f"before load flowed, {worker.name} was refused: {refusal}")
         if gone := self.ended():
             raise EnvironmentFailure(f"before load flowed, {'; '.join(gone)}")
         return []

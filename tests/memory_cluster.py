@@ -18,6 +18,7 @@ from typing import Any
 
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Deed, ExitStatus, Knock, NodeState
+from chaoskafka.cluster.security import PLAINTEXT, Security, User
 from chaoskafka.cluster.sights import BrokerView, PartitionView
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, TopicSpec
 from chaoskafka.cluster.wire import asks
@@ -148,6 +149,9 @@ class MemoryCluster:
 
     client_addresses = controller_addresses = host_addresses
 
+    def security(self, user: User) -> Security:
+        return PLAINTEXT
+
     def restore(self) -> None:
         self.act("restore")
         for node in self.nodes.values():
@@ -270,8 +274,8 @@ class Memory:
             name="memory",
             abilities=(CanKill, CanHostClients),
             prepare=self._prepare,
-            views=lambda _: MemoryViews(self._opened),  # type: ignore[arg-type,return-value]
-            admin=lambda _: MemoryAdmin(self._opened),  # type: ignore[arg-type,return-value]
+            views=lambda *_: MemoryViews(self._opened),  # type: ignore[arg-type,return-value]
+            admin=lambda *_: MemoryAdmin(self._opened),  # type: ignore[arg-type,return-value]
         )
 
     @property

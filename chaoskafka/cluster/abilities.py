@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
 
 
@@ -177,6 +178,10 @@ class Cluster(Protocol):
 
     def controller_addresses(self) -> Mapping[int, Address]:
         """Each controller, as reached from a client place."""
+        ...
+
+    def security(self, user: User) -> Security:
+        """How `user` gets in at those of brokers; PLAINTEXT where the spec asks for no protection."""
         ...
 
     def restore(self) -> None:

@@ -12,15 +12,21 @@ from typing import Any, Protocol, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
     AdminClient,
     ConfigResource,
     NewTopic,
+    ResourcePatternType,
     ResourceType,
 )
 
 from chaoskafka.clock import Clock, wait_until
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.ready import Readiness, wait_topics
+from chaoskafka.cluster.rights import Right
+from chaoskafka.cluster.security import PLAINTEXT, Security, User
 from chaoskafka.cluster.sights import PartitionView, active_controller, leadership
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.cluster.views import Views
@@ -58,18 +64,22 @@ class Administration(Protocol):
 
     def create_topics(self, topics: Mapping[str, TopicSpec], placed: Mapping[str, Sequence[Sequence[int]]]) -> None: ...
     def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]: ...
+    def allow(self, user: User, rights: Iterable[Right]) -> None: ...
 
 
 class Admin:
     """Administration of the cluster at `addresses` (any of its brokers)."""
 
-    def __init__(self, addresses: Iterable[Address], *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, addresses: Iterable[Address], security: Security = PLAINTEXT, *, timeout_s: float = TIMEOUT_S
+    ) -> None:
         self._timeout_s = timeout_s
         self._client = AdminClient(
             {
                 "bootstrap.servers": ",".join(map(str, addresses)),
                 "client.id": "chaoskafka-admin",
                 "log_level": 0,  # brokers die on purpose here; its complaints would be noise on stderr
+                **security.librdkafka(),
             }
         )
 
@@ -95,6 +105,24 @@ class Admin:
                 lambda: self._client.create_topics(new, **limits),
                 ignore=KafkaError.TOPIC_ALREADY_EXISTS,
             )
+
+    def allow(self, user: User, rights: Iterable[Right]) -> None:
+        """Give `user` rights; those it has are left alone. Blocks until the controller has noted them, not until
+        brokers know. Raises EnvironmentFailure."""
+        new = [
+            AclBinding(
+                ResourceType[right.resource],
+                right.name,
+                ResourcePatternType.LITERAL,
+                f"User:{user}",
+                "*",
+                AclOperation[right.operation],
+                AclPermissionType.ALLOW,
+            )
+            for right in dict.fromkeys(rights)
+        ]
+        if new:
+            self._finish("allow", lambda: self._client.create_acls(new, request_timeout=self._timeout_s))
 
     def delete_topics(self, names: Iterable[str]) -> None:
         """Delete topics; one that does not exist is as good as deleted. Blocks. Raises EnvironmentFailure."""

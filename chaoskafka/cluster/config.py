@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from chaoskafka.cluster import secured
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, Role, Timeouts
@@ -48,7 +49,6 @@ OURS = frozenset(
         "listeners",
         "advertised.listeners",
         "inter.broker.listener.name",
-        "listener.security.protocol.map",
         "log.dirs",
         "log.dir",
         "metadata.log.dir",
@@ -65,8 +65,8 @@ def config_problems(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for key in config:
         if not _KEY.fullmatch(key):
             yield key, f"{key!r} is not a Kafka setting: lower-case letters, digits, '.', '_', '-'"
-        elif key in OURS:
-            yield key, f"{key!r} is set by chaoskafka; it makes the cluster what `nodes` says"
+        elif key in OURS or secured.is_ours(key):
+            yield key, f"{key!r} is set by chaoskafka; it makes the cluster what `nodes` and `security` say"
         else:
             try:
                 variable(key)
@@ -87,7 +87,8 @@ def settings(spec: ClusterSpec, node: NodeSpec, host_address: Address | None) ->
     """
     check_config(spec.config)
     fast = FAST if spec.timeouts is Timeouts.FAST else {}
-    return {**_steady(spec), **fast, **spec.config, **_identity(spec, node), **_listeners(node, host_address)}
+    ours = {**_identity(spec, node), **_listeners(node, host_address), **secured.settings(spec.security, node)}
+    return {**_steady(spec), **fast, **spec.config, **ours}
 
 
 def environment(spec: ClusterSpec, node: NodeSpec, host_address: Address | None, *, cluster_id: str) -> dict[str, str]:
@@ -157,10 +158,9 @@ def _identity(spec: ClusterSpec, node: NodeSpec) -> dict[str, str]:
 
 
 def _listeners(node: NodeSpec, host_address: Address | None) -> dict[str, str]:
-    protocols = {"listener.security.protocol.map": ",".join(f"{plane.name}:PLAINTEXT" for plane in Plane)}
     controller = [Plane.CONTROLLER] if node.is_controller else []
     if not node.is_broker:  # the image refuses advertised listeners on a pure controller
-        return {"listeners": _bound(controller), **protocols}
+        return {"listeners": _bound(controller)}
     bound = [Plane.CLIENTS, Plane.REPLICATION]
     advertised = [f"{plane.name}://{node.name}:{plane.port}" for plane in bound]
     if host_address is not None:
@@ -170,7 +170,6 @@ def _listeners(node: NodeSpec, host_address: Address | None) -> dict[str, str]:
         "listeners": _bound([*bound, *controller]),
         "advertised.listeners": ",".join(advertised),
         "inter.broker.listener.name": Plane.REPLICATION.name,
-        **protocols,
     }
 
 

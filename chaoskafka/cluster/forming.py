@@ -6,7 +6,7 @@ node that is to blame, its state and what its log says. A process that has ended
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -42,6 +42,20 @@ def wait_formed(cluster: Cluster, views: Views, *, within_s: float, clock: Clock
     Raises EnvironmentFailure as soon as a node's process is seen to have ended: before the first fault nobody but Kafka
     itself, its settings or the machine can be the cause. Raises WaitTimeout when time is up, and what the clock raises.
     """
+    try:
+        return ready.wait_formed(
+            views, cluster.spec, within_s=within_s, clock=clock, after_each=none_ended(cluster, clock)
+        )
+    except WaitTimeout as late:
+        logs = {node.spec.name: _log_of(node) for node in cluster.nodes.values()}
+        troubled = [name for name, log in logs.items() if has_trouble(log)] or list(logs)
+        for name in troubled[:TOLD_MAX]:
+            late.add_note(_quoted(name, last_words(logs[name])))
+        raise
+
+
+def none_ended(cluster: Cluster, clock: Clock) -> Callable[[], None]:
+    """What to call after each reading of a wait: it raises EnvironmentFailure once a node's process has ended."""
     looked_ns: int | None = None
 
     def look() -> None:
@@ -51,14 +65,7 @@ def wait_formed(cluster: Cluster, views: Views, *, within_s: float, clock: Clock
             if ended := ended_nodes(cluster):
                 raise EnvironmentFailure(_told(ended), mend=_mend(cluster, ended))
 
-    try:
-        return ready.wait_formed(views, cluster.spec, within_s=within_s, clock=clock, after_each=look)
-    except WaitTimeout as late:
-        logs = {node.spec.name: _log_of(node) for node in cluster.nodes.values()}
-        troubled = [name for name, log in logs.items() if has_trouble(log)] or list(logs)
-        for name in troubled[:TOLD_MAX]:
-            late.add_note(_quoted(name, last_words(logs[name])))
-        raise
+    return look
 
 
 @contextmanager

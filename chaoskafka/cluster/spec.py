@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from chaoskafka.cluster.security import Protection
+
 NODES_MAX = 50  # of each kind, on one engine; a larger figure is a slip
 MEMORY_MIN_MIB, MEMORY_MAX_MIB = 128, 65_536  # of one node: below, Kafka does not start; above, it is a slip
 BESIDE_HEAP_MIB = 200  # what the JVM needs beside its heap
+
 FIRST_CONTROLLER_ID = 101  # dedicated controllers are 101.., brokers 1..: an id tells the kind
 
 
@@ -58,6 +61,7 @@ class ClusterSpec:
     brokers: int | None = None  # dedicated ones, numbered from 1
     kafka: str = "4.2.0"  # the release
     timeouts: Timeouts = Timeouts.DEFAULT  # fast: a dead broker is noticed in about 3 s instead of 9
+    security: Protection = Protection.PLAINTEXT  # of clients' connections; sasl_scram: TLS, users and ACLs
     config: Mapping[str, str] = field(default_factory=dict)  # Kafka settings for every node; they win over ours
     heap_mib: int = 400  # per node; measured enough for six JVMs on a small machine
     memory_mib: int = 900  # limit of the node's container

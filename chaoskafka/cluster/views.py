@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from chaoskafka.cluster import sights
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.sights import BrokerView, Partition, PartitionView
 from chaoskafka.cluster.wire import asks
 from chaoskafka.cluster.wire.asks import DescribeCluster, DescribeQuorum, Metadata
@@ -29,15 +30,18 @@ THREADS_MAX = 16  # brokers asked at the same time
 class Views:
     """Asks the brokers at `addresses`. Keeps no connection open: each question is a fresh one, as a new client's."""
 
-    def __init__(self, addresses: Mapping[int, Address], *, timeout_s: float = ANSWER_S) -> None:
+    def __init__(
+        self, addresses: Mapping[int, Address], security: Security = PLAINTEXT, *, timeout_s: float = ANSWER_S
+    ) -> None:
         self.addresses = dict(addresses)
+        self._security = security
         self._timeout_s = timeout_s
 
     def ask(self, broker: int, topics: Sequence[str] | None = None) -> BrokerView:
         """What one broker says of `topics` (None: all, internal ones too). Blocks for at most about 14 s."""
         asked_ns = time.monotonic_ns()
         try:
-            connection, versions = connect(self.addresses[broker], self._timeout_s)
+            connection, versions = connect(self.addresses[broker], self._timeout_s, self._security)
         except NoAnswer as silence:
             return _silent(broker, silence, asked_ns)
         with connection:
@@ -83,7 +87,7 @@ class Views:
 
     def connect(self, broker: int) -> Connection:
         """A connection to one broker, its versions negotiated, to be closed by the caller. Raises NoAnswer. Blocks."""
-        return connect(self.addresses[broker], self._timeout_s)[0]
+        return connect(self.addresses[broker], self._timeout_s, self._security)[0]
 
 
 def partitions(answer: Metadata) -> dict[Partition, PartitionView]:

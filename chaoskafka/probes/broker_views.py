@@ -12,12 +12,11 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.views import fenced, partitions, quorum
 from chaoskafka.cluster.wire import asks, frames
-from chaoskafka.cluster.wire.stream import Stream, open_stream, prepare
+from chaoskafka.cluster.wire.stream import Stream, prepare
 from chaoskafka.errors import NoAnswer
 
 CONNECT_S = 0.25  # a live broker accepts in under 5 ms, even from an overloaded machine in 100
@@ -31,6 +30,12 @@ SAME_MAX = 64  # encodings of one state that are remembered: Metadata names a ra
 Fields = Mapping[str, Any]
 State = Mapping[Hashable, Fields]  # what is seen, by what it is seen of
 Write = Callable[[str, int, int, Fields], None]  # kind, lo_ns, hi_ns, fields
+
+
+class Opens(Protocol):
+    """Opens a connection to one broker: `open_stream` with its address."""
+
+    async def __call__(self, *, connect_s: float, answer_s: float) -> Stream: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +121,8 @@ class Tally:
 class Watcher:
     """Puts one `Watch` to one broker, until cancelled."""
 
-    def __init__(self, broker: int, address: Address, watch: Watch, write: Write, tally: Tally) -> None:
-        self._broker, self._address, self._watch = broker, address, watch
+    def __init__(self, broker: int, opens: Opens, watch: Watch, write: Write, tally: Tally) -> None:
+        self._broker, self._opens, self._watch = broker, opens, watch
         self._write, self._tally = write, tally
         self._state: State = {}
         self._same: set[bytes] = set()  # answers, byte for byte, that are known to mean the present state
@@ -131,7 +136,7 @@ class Watcher:
         while True:
             self._tried_ns = time.monotonic_ns()
             try:
-                stream = await open_stream(self._address, connect_s=CONNECT_S, answer_s=self._watch.answer_s)
+                stream = await self._opens(connect_s=CONNECT_S, answer_s=self._watch.answer_s)
                 try:
                     await self._poll(stream)
                 finally:

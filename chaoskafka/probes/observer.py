@@ -2,9 +2,10 @@
 
     python -m chaoskafka.probes.observer '{"brokers": {"1": ["node-1", 9092], …}, "topics": ["orders"]}'
 
-In: one JSON document. Out: `observations.jsonl` in its directory ($CHAOSKAFKA_DIR, else the current one), each line
-flushed, and a status line on stdout each second. Ends on SIGTERM or SIGINT, with a last line "stopped" in both.
-asyncio; nothing in it blocks. It imports neither Polars nor an engine nor a client, since its place has none of them.
+In: one JSON document, and how to get in, in the environment. Out: `observations.jsonl` in its directory
+($CHAOSKAFKA_DIR, else the current one), each line flushed, and a status line on stdout each second. Ends on SIGTERM or
+SIGINT, with a last line "stopped" in both. asyncio; nothing in it blocks. It imports neither Polars nor an engine nor a
+client, since its place has none of them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
 from chaoskafka.clock import NS_PER_MS, NS_PER_S, clock_id
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.security import PLAINTEXT, Security
+from chaoskafka.cluster.wire.stream import open_stream
 from chaoskafka.errors import UsageError
 from chaoskafka.probes.broker_views import Fields, Tally, Watcher, watches
 
@@ -44,6 +48,7 @@ class Arguments:
     topics: tuple[str, ...]
     every_ms: float = EVERY_MS
     slow_every_ms: float = SLOW_EVERY_MS
+    security: Security = PLAINTEXT  # in the environment, not in `argv`
 
     def argv(self) -> list[str]:
         """The command that starts this observer in a client place."""
@@ -55,13 +60,17 @@ class Arguments:
         }
         return ["python", "-m", "chaoskafka.probes.observer", json.dumps(document)]
 
+    def environment(self) -> dict[str, str]:
+        """What goes with `argv`: how to get in."""
+        return self.security.environment()
+
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, security: Security = PLAINTEXT) -> Self:
         """Raises UsageError."""
         try:
             raw = json.loads(text)
             brokers = {int(broker): Address(host, int(port)) for broker, (host, port) in raw.pop("brokers").items()}
-            return cls(brokers=brokers, topics=tuple(raw.pop("topics")), **raw)
+            return cls(brokers=brokers, topics=tuple(raw.pop("topics")), security=security, **raw)
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             raise UsageError(f"observer: not its arguments: {wrong!r}: {text[:200]}") from wrong
 
@@ -94,11 +103,15 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
     """Watch until `stop` is set; status lines go to `out`."""
     tally = Tally()
     journal.now("started", clock=clock_id())
+    doors = {
+        broker: partial(open_stream, resolve(address), security=arguments.security)
+        for broker, address in arguments.brokers.items()
+    }
     watched = watches(arguments.topics, every_s=arguments.every_ms / 1000, slow_every_s=arguments.slow_every_ms / 1000)
     async with asyncio.TaskGroup() as tasks:
         running = [
-            tasks.create_task(Watcher(broker, resolve(address), watch, journal.write, tally).run())
-            for broker, address in arguments.brokers.items()
+            tasks.create_task(Watcher(broker, opens, watch, journal.write, tally).run())
+            for broker, opens in doors.items()
             for watch in watched
         ]
         running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally, out))]
@@ -161,7 +174,7 @@ def main(argv: Sequence[str]) -> int:
     """Blocks until a signal ends it."""
     if len(argv) != 1:
         raise UsageError("observer: expected one JSON document as the only argument")
-    arguments = Arguments.parse(argv[0])
+    arguments = Arguments.parse(argv[0], Security.given(os.environ))
     with Journal(Path(os.environ.get("CHAOSKAFKA_DIR", ".")) / FILE) as journal:
         asyncio.run(_main(arguments, journal))
     return 0

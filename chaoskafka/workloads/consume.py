@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from chaoskafka.cluster.rights import Right, reading
 from chaoskafka.history.header import TopicFacts, WorkloadFacts
 from chaoskafka.workloads.settings import HARNESS, Client, consumer_settings, profile_name
 from chaoskafka.workloads.topics import check_topic, names_and_partitions
@@ -44,6 +45,11 @@ class Consume:
     def settings(self) -> Mapping[str, str]:
         """The client settings that are set; librdkafka's defaults hold for the others."""
         return consumer_settings(self.client, self.group, self.protocol)
+
+    @property
+    def rights(self) -> tuple[Right, ...]:
+        """What its workers must be allowed to do."""
+        return reading(self.topic, self.group)
 
     def workers(
         self, *, run_id: str, first_worker: int, topics: Sequence[TopicFacts], bootstrap: str

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from chaoskafka.cluster.rights import Right, writing
 from chaoskafka.history.header import TopicFacts, WorkloadFacts
 from chaoskafka.history.identity import HEAD_BYTES
 from chaoskafka.workloads.settings import HARNESS, Client, producer_settings, profile_name
@@ -59,6 +60,11 @@ class Produce:
     @property
     def idempotent(self) -> bool:
         return self.settings.get("enable.idempotence") == "true"
+
+    @property
+    def rights(self) -> tuple[Right, ...]:
+        """What its workers must be allowed to do."""
+        return writing(self.topic)
 
     def workers(
         self, *, run_id: str, first_worker: int, topics: Sequence[TopicFacts], bootstrap: str

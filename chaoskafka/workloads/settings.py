@@ -30,6 +30,7 @@ _HARNESS_PRODUCER = {
     "message.timeout.ms": "120000",  # longer than any failover that is looked for, so that no message is given up early
 }
 _OWN = frozenset({"bootstrap.servers", "metadata.broker.list", "client.id"})
+_OWN_BY_SECURITY = ("security.protocol", "sasl.", "ssl.ca.", "ssl.key", "ssl.certificate.")
 _OWN_PRODUCER = _OWN | {"acks", "request.required.acks"}
 _OWN_CONSUMER = _OWN | {"group.id", "group.protocol", "enable.auto.commit", "enable.auto.offset.store"}
 
@@ -75,6 +76,8 @@ def _profile(client: Client, harness: Mapping[str, str], own: frozenset[str]) ->
         raise ValueError(f"client: {client!r} is not {HARNESS}, {LIBRDKAFKA_DEFAULT} or a mapping of settings")
     if refused := sorted(own & client.keys()):
         raise ValueError(f"client: {', '.join(refused)} cannot be set here; the workload's own fields say it")
+    if refused := sorted(name for name in client if name.startswith(_OWN_BY_SECURITY)):
+        raise ValueError(f"client: {', '.join(refused)} cannot be set here; cluster.security says it")
     return {name: _text(value) for name, value in client.items()}
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import kio.schema.describe_cluster.v2.response as describe_cluster
@@ -18,6 +19,7 @@ from kio.static.primitive import i32, i32Timedelta, i64
 from scripted_broker import Script, api_versions, body, scripted_broker
 
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.wire.stream import open_stream
 from chaoskafka.probes.broker_views import Fields, Tally, Watch, Watcher, watches
 
 Line = tuple[str, int, int, Fields]
@@ -110,7 +112,7 @@ def watch(kind: str, script: Script, steps: list[Callable[[], None]]) -> list[Li
         def write(*line: Any) -> None:
             lines.append(line)
 
-        task = asyncio.create_task(Watcher(1, address, what, write, tally).run())
+        task = asyncio.create_task(Watcher(1, partial(open_stream, address), what, write, tally).run())
         for step in steps:
             polls, seen = tally.polls, len(lines)
             while len(lines) == seen and tally.polls < polls + 40:  # 40 polls without a change: there is none

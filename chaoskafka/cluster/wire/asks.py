@@ -27,6 +27,8 @@ import kio.schema.list_offsets.v9 as list_offsets_v9
 import kio.schema.metadata.v12 as metadata_v12
 import kio.schema.metadata.v13 as metadata_v13
 import kio.schema.offset_for_leader_epoch.v4 as offset_for_leader_epoch_v4
+import kio.schema.sasl_authenticate.v2 as sasl_authenticate_v2
+import kio.schema.sasl_handshake.v1 as sasl_handshake_v1
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i8, i32, i32Timedelta, i64
 
@@ -41,6 +43,8 @@ DescribeQuorum: TypeAlias = describe_quorum_v1.DescribeQuorumResponse | describe
 FindCoordinator: TypeAlias = find_coordinator_v4.FindCoordinatorResponse
 ListOffsets: TypeAlias = list_offsets_v8.ListOffsetsResponse | list_offsets_v9.ListOffsetsResponse
 OffsetForLeaderEpoch: TypeAlias = offset_for_leader_epoch_v4.OffsetForLeaderEpochResponse
+SaslHandshake: TypeAlias = sasl_handshake_v1.SaslHandshakeResponse
+SaslAuthenticate: TypeAlias = sasl_authenticate_v2.SaslAuthenticateResponse
 Fetch: TypeAlias = fetch_v16.FetchResponse | fetch_v17.FetchResponse
 
 EARLIEST = -2
@@ -86,6 +90,8 @@ DESCRIBE_QUORUM = Api(55, "describe_quorum", (1, 2))
 FIND_COORDINATOR = Api(10, "find_coordinator", (4,))
 LIST_OFFSETS = Api(2, "list_offsets", (8, 9))
 OFFSET_FOR_LEADER_EPOCH = Api(23, "offset_for_leader_epoch", (4,))
+SASL_HANDSHAKE = Api(17, "sasl_handshake", (1,))
+SASL_AUTHENTICATE = Api(36, "sasl_authenticate", (2,))
 FETCH = Api(1, "fetch", (16, 17))
 
 
@@ -112,6 +118,16 @@ def api_versions() -> Ask[ApiVersions]:
         API_VERSIONS,
         lambda schema: schema.ApiVersionsRequest(client_software_name=SOFTWARE, client_software_version="1"),
     )
+
+
+def sasl_handshake(mechanism: str) -> Ask[SaslHandshake]:
+    """Which SASL mechanism comes next (KIP-43)."""
+    return Ask(SASL_HANDSHAKE, lambda schema: schema.SaslHandshakeRequest(mechanism=mechanism))
+
+
+def sasl_authenticate(message: bytes) -> Ask[SaslAuthenticate]:
+    """One message of the mechanism; the answer carries the broker's (KIP-152)."""
+    return Ask(SASL_AUTHENTICATE, lambda schema: schema.SaslAuthenticateRequest(auth_bytes=message))
 
 
 def metadata(topics: Sequence[str] | None) -> Ask[Metadata]:

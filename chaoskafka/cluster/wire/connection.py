@@ -1,21 +1,24 @@
 """A blocking connection to one broker: one question at a time, each within a deadline.
 
-In: an address. Out: answers, or NoAnswer. The versions are negotiated when it is opened, and ApiVersions' answer is
-kept: it also says how far the broker has applied the metadata log.
+In: an address, and how to get in. Out: answers, or NoAnswer. The versions are negotiated when it is opened, and
+ApiVersions' answer is kept: it also says how far the broker has applied the metadata log.
 """
 
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 
 from chaoskafka.clock import UNSTOPPABLE, Deadline
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.wire import asks, frames
 from chaoskafka.cluster.wire.asks import ApiVersions, Ask
-from chaoskafka.errors import NoAnswer
+from chaoskafka.cluster.wire.greeting import greet
+from chaoskafka.errors import AccessRefused, NoAnswer
 
 R = TypeVar("R")
 
@@ -42,13 +45,23 @@ class Connection:
         """Harmless when it is closed already."""
         self._sock.close()
 
-    def negotiate(self) -> ApiVersions:
-        """Ask which versions the broker speaks, and speak those. Raises NoAnswer. Blocks."""
-        answer = self.ask(asks.api_versions())
-        if answer.error_code:
-            raise NoAnswer(f"{self.address}: ApiVersions: {answer.error_code.name}")
-        self._offered = asks.offered(answer)
-        return answer
+    def negotiate(self, security: Security) -> ApiVersions:
+        """Ask which versions the broker speaks, speak those, and say who we are. Blocks.
+
+        Raises NoAnswer, and AccessRefused when the broker does not let us in.
+        """
+        greeting = greet(security)
+        question = next(greeting)
+        while True:
+            answer = self.ask(question)
+            if question.api is asks.API_VERSIONS:
+                self._offered = asks.offered(answer)
+            try:
+                question = greeting.send(answer)
+            except StopIteration as done:
+                return done.value  # type: ignore[no-any-return]
+            except NoAnswer as refused:
+                raise type(refused)(f"{self.address}: {refused}") from refused
 
     def ask(self, question: Ask[R], *, timeout_s: float | None = None) -> R:
         """The broker's answer, within `timeout_s` (absent: the connection's own). Blocks.
@@ -67,6 +80,8 @@ class Connection:
         except OSError as lost:
             self._sock.close()
             raise NoAnswer(f"{self.address}: {question.api.module}: {_say(lost)}") from lost
+        except NoAnswer as foreign:
+            raise type(foreign)(f"{self.address}: {question.api.module}: {foreign}") from foreign
         return frames.decode(question.answer_type(version), body, self._correlation_id)
 
     def _left_s(self, deadline: Deadline) -> float:
@@ -85,22 +100,36 @@ class Connection:
         return bytes(buffer)
 
 
-def connect(address: Address, timeout_s: float) -> tuple[Connection, ApiVersions]:
-    """Open a connection and negotiate versions; both together within twice `timeout_s`. Blocks.
+def connect(address: Address, timeout_s: float, security: Security = PLAINTEXT) -> tuple[Connection, ApiVersions]:
+    """Open a connection, negotiate versions, say who we are; each step within `timeout_s`. Blocks.
 
-    The one place where connections of the main process are made. Raises NoAnswer.
+    The one place where connections of the main process are made. Raises NoAnswer, and AccessRefused when the broker
+    does not let us in or its certificate is not the one to trust.
     """
     try:
         sock = socket.create_connection((address.host, address.port), timeout=timeout_s)
     except OSError as refused:
         raise NoAnswer(f"{address}: connect: {_say(refused)}") from refused
-    connection = Connection(address, sock, timeout_s)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small requests wait 40 ms for an ACK
-        return connection, connection.negotiate()
+        sock = _encrypted(sock, address, security)
+        connection = Connection(address, sock, timeout_s)
+        return connection, connection.negotiate(security)
     except (NoAnswer, OSError):
         sock.close()
         raise
+
+
+def _encrypted(sock: socket.socket, address: Address, security: Security) -> socket.socket:
+    context = security.tls()
+    if context is None:
+        return sock
+    try:
+        return context.wrap_socket(sock, server_hostname=address.host)
+    except ssl.SSLCertVerificationError as stranger:
+        raise AccessRefused(f"{address}: its certificate is not to be trusted: {stranger.verify_message}") from stranger
+    except OSError as refused:
+        raise NoAnswer(f"{address}: TLS: {_say(refused)}") from refused
 
 
 def _say(lost: OSError) -> str:

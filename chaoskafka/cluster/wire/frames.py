@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32
 
-from chaoskafka.errors import NoAnswer
+from chaoskafka.errors import AccessRefused, NoAnswer
 
 R = TypeVar("R")
 
 LENGTH = struct.Struct(">i")
 CLIENT_ID = "chaoskafka"
+_TLS_ALERT = b"\x15\x03"
 ANSWER_BYTES_MAX = 128 * 1024 * 1024  # beyond any fetch that we ask for: whoever says more does not speak Kafka
 
 
@@ -56,7 +57,12 @@ def decode(answer_type: type[R], body: bytes, correlation_id: int | None = None)
 
 
 def length_of(prefix: bytes) -> int:
-    """The body length that a frame's first 4 bytes announce. Raises NoAnswer when no Kafka broker would say so."""
+    """The body length that a frame's first 4 bytes announce.
+
+    Raises NoAnswer when no Kafka broker would say so, and AccessRefused when it begins an alert of TLS (RFC 8446, 5.1).
+    """
+    if prefix.startswith(_TLS_ALERT):
+        raise AccessRefused("the broker speaks TLS here, and this connection is in the clear")
     (length,) = LENGTH.unpack(prefix)
     if not 4 <= length <= ANSWER_BYTES_MAX:
         raise NoAnswer(f"a frame of {length} bytes is not Kafka's")

@@ -1,21 +1,24 @@
 """An asyncio connection for the observer: prebuilt frames out, raw answers in, with instants of sending and receipt.
 
-In: an address and bytes. Out: an `Exchange`, or NoAnswer. Decoding is left to the caller, who compares bytes first.
-A protocol of its own rather than asyncio's streams: half the work per poll, and the stamp of receipt is taken when the
-last byte arrives, not when a task gets its turn.
+In: an address, how to get in, and bytes. Out: an `Exchange`, or NoAnswer. Decoding is left to the caller, who compares
+bytes first. A protocol of its own rather than asyncio's streams: half the work per poll, and the stamp of receipt is
+taken when the last byte arrives, not when a task gets its turn.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.wire import asks, frames
-from chaoskafka.errors import NoAnswer
+from chaoskafka.cluster.wire.greeting import greet
+from chaoskafka.errors import AccessRefused, NoAnswer
 
 CORRELATION_ID = 1  # one request at a time on a connection: all may carry the same
 
@@ -62,6 +65,38 @@ class Stream(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._fail(f"connection lost: {exc}" if exc else "closed by the broker")
 
+    async def encrypt(self, context: ssl.SSLContext, host: str, timeout_s: float) -> None:
+        """Put TLS between us and the broker, and check that it is `host`. Raises NoAnswer and AccessRefused."""
+        assert self._transport is not None
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                self._transport = await loop.start_tls(self._transport, self, context, server_hostname=host)
+        except ssl.SSLCertVerificationError as stranger:
+            raise AccessRefused(f"its certificate is not to be trusted: {stranger.verify_message}") from stranger
+        except TimeoutError:
+            raise NoAnswer(f"TLS: no answer within {timeout_s:g} s") from None
+        except OSError as refused:
+            raise NoAnswer(f"TLS: {refused.strerror or refused}") from refused
+        if self._transport is None:
+            raise NoAnswer(self._lost or "TLS: closed by the broker")
+
+    async def greet(self, security: Security, timeout_s: float) -> None:
+        """Negotiate versions and say who we are, each step within `timeout_s`. Raises NoAnswer and AccessRefused."""
+        greeting = greet(security)
+        question = next(greeting)
+        self.offered = {asks.API_VERSIONS.key: (0, asks.API_VERSIONS.versions[-1])}
+        while True:
+            frame, answer_type = prepare(question, self.offered)
+            found = await self.exchange(frame, timeout_s)
+            answer = frames.decode(answer_type, found.body)
+            if question.api is asks.API_VERSIONS:
+                self.offered = asks.offered(answer)
+            try:
+                question = greeting.send(answer)
+            except StopIteration:
+                return
+
     def close(self) -> None:
         """Harmless when it is closed already."""
         if self._transport is not None:
@@ -89,8 +124,11 @@ class Stream(asyncio.Protocol):
             self._waiter.set_exception(NoAnswer(self._lost))
 
 
-async def open_stream(address: Address, *, connect_s: float, answer_s: float) -> Stream:
-    """Connect and negotiate versions. The one place where the observer's connections are made. Raises NoAnswer."""
+async def open_stream(address: Address, *, connect_s: float, answer_s: float, security: Security = PLAINTEXT) -> Stream:
+    """Connect, negotiate versions, say who we are. The one place where the observer's connections are made.
+
+    Raises NoAnswer, and AccessRefused when the broker does not let us in or its certificate is not the one to trust.
+    """
     try:
         async with asyncio.timeout(connect_s):
             _, stream = await asyncio.get_running_loop().create_connection(Stream, address.host, address.port)
@@ -99,10 +137,9 @@ async def open_stream(address: Address, *, connect_s: float, answer_s: float) ->
     except OSError as refused:
         raise NoAnswer(f"connect: {refused.strerror or refused}") from refused
     try:
-        question = asks.api_versions()
-        version = asks.API_VERSIONS.versions[-1]
-        found = await stream.exchange(frames.encode(question.request(version), CORRELATION_ID), answer_s)
-        stream.offered = asks.offered(frames.decode(question.answer_type(version), found.body))
+        if (context := security.tls()) is not None:
+            await stream.encrypt(context, address.host, answer_s)
+        await stream.greet(security, answer_s)
     except BaseException:
         stream.close()
         raise

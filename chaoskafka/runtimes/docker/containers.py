@@ -37,6 +37,7 @@ class Plan:
     volumes: Mapping[str, str] = field(default_factory=dict)  # volume name -> path
     publish: Mapping[int, str] = field(default_factory=dict)  # port -> address of the engine's host to publish it on
     copy: Mapping[Path, str] = field(default_factory=dict)  # directory here -> directory there to put it in
+    files: Mapping[str, bytes] = field(default_factory=dict)  # path there -> content
     working_dir: str | None = None
     capabilities: Sequence[str] = ()  # beyond the engine's default ones
 
@@ -105,6 +106,8 @@ def _draft(plan: Plan) -> DockerContainer:
         draft.with_volume_mapping(volume, path, "rw")
     for directory, destination in plan.copy.items():
         draft.with_copy_into_container(directory, destination)
+    for path, content in plan.files.items():
+        draft.with_copy_into_container(content, path)
     for port, address in plan.publish.items():
         # (address, None): the engine chooses a free port, on that address only; testcontainers has no word for it.
         cast("dict[str, Any]", draft.ports)[f"{port}/tcp"] = (address, None)

@@ -18,9 +18,11 @@ from pathlib import Path
 from docker.models.containers import Container
 
 from chaoskafka.clock import Clock, MonotonicClock
-from chaoskafka.cluster import config
+from chaoskafka.cluster import config, secured
 from chaoskafka.cluster.abilities import Address, ClientProcess, Cluster
+from chaoskafka.cluster.credentials import Credentials, make_credentials
 from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
 from chaoskafka.cluster.versions import kafka_version
 from chaoskafka.runtimes.docker import containers, logs
@@ -73,8 +75,15 @@ def open_cluster(
         members = spec.members
         check_memory(engine, (spec.memory_mib + HOST_MEMORY_MIB) * len(members), f"a cluster of {len(members)} nodes")
         with Removal() as removal:
+            credentials = make_credentials(spec.security)
             builder = _Builder(
-                engine=engine, spec=spec, run_id=run_id, images=images, clock=clock, reach=reach_of(engine)
+                engine=engine,
+                spec=spec,
+                run_id=run_id,
+                images=images,
+                credentials=credentials,
+                clock=clock,
+                reach=reach_of(engine),
             )
             clients = Clients(
                 engine,
@@ -95,15 +104,15 @@ class DockerCluster:
 
     def __init__(
         self,
-        engine: Engine,
         spec: ClusterSpec,
         *,
         nodes: Mapping[int, DockerNode],
         published: Mapping[int, Address],
         clients: Clients,
+        credentials: Credentials,
         versions: Mapping[str, str],
     ) -> None:
-        self._engine, self._spec, self._nodes = engine, spec, dict(nodes)
+        self._spec, self._nodes, self._credentials = spec, dict(nodes), credentials
         self._published, self._clients, self._versions = dict(published), clients, dict(versions)
 
     @property
@@ -129,6 +138,10 @@ class DockerCluster:
     def controller_addresses(self) -> Mapping[int, Address]:
         """Each controller, as reached from a client container."""
         return {m.node_id: Address(m.name, Plane.CONTROLLER.port) for m in self._spec.members if m.is_controller}
+
+    def security(self, user: User) -> Security:
+        """How `user` gets in, from the harness and from client containers alike."""
+        return self._credentials.security(user)
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
         """Start `argv` in a container of its own. Blocks until it was started. Raises EnvironmentFailure."""
@@ -163,6 +176,7 @@ class _Builder:
     spec: ClusterSpec
     run_id: str
     images: Images
+    credentials: Credentials
     clock: Clock
     reach: Reach
 
@@ -201,11 +215,11 @@ class _Builder:
 
         nodes = in_parallel("starting Kafka on", start_kafka, members)
         return DockerCluster(
-            self.engine,
             self.spec,
             nodes={node.spec.node_id: node for node in nodes},
             published=published,
             clients=clients,
+            credentials=self.credentials,
             versions=self._versions(),
         )
 
@@ -237,8 +251,18 @@ class _Builder:
             environment=config.environment(self.spec, member, address, cluster_id=cluster_id),
             joins=host.id,
             volumes={self._name(member.name, Part.DATA): config.DATA_MOUNT},
+            files=self._keystore(member, host, address),
         )
         return DockerNode(self.engine, member, host=host, kafka=containers.start(self.engine, plan))
+
+    def _keystore(self, member: NodeSpec, host: Container, published: Address | None) -> dict[str, bytes]:
+        """A broker's certificate, for every name by which a client may call it; nothing for a plaintext cluster."""
+        authority = self.credentials.authority
+        if authority is None or published is None:
+            return {}
+        there = containers.inspect(self.engine, host)["NetworkSettings"]["Networks"][self.network]["IPAddress"]
+        names = dict.fromkeys((member.name, there, published.host, "localhost", "127.0.0.1"))
+        return {secured.KEYSTORE: authority.keystore(list(names))}
 
     def _versions(self) -> Mapping[str, str]:
         found = {"engine": f"docker {self.engine.version}", "kafka": self.spec.kafka}

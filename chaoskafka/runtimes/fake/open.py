@@ -8,6 +8,8 @@ from pathlib import Path
 
 from chaoskafka.cluster.abilities import Address, ClientProcess
 from chaoskafka.cluster.config import check_config
+from chaoskafka.cluster.rights import Right
+from chaoskafka.cluster.security import PLAINTEXT, Protection, Security, User
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import UsageError
 from chaoskafka.runtimes.fake.answers import Broker
@@ -21,6 +23,8 @@ from chaoskafka.runtimes.fake.node import FakeNode
 def open_cluster(kafka: FakeKafka, programs: Mapping[str, Program]) -> Iterator[FakeCluster]:
     """Raises UsageError for a configuration that no cluster could be started with."""
     check_config(kafka.spec.config)
+    if kafka.spec.security is not Protection.PLAINTEXT:
+        raise UsageError(f"cluster.security: {kafka.spec.security}: runtime fake speaks plaintext only")
     with ExitStack() as removal:
         clients = Clients(kafka, programs)
         removal.callback(clients.remove_all)
@@ -62,6 +66,9 @@ class FakeCluster:
     def controller_addresses(self) -> Mapping[int, Address]:
         return {id_: node.address for id_, node in self._nodes.items() if node.spec.is_controller}
 
+    def security(self, user: User) -> Security:
+        return PLAINTEXT
+
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
         """Start one of the programs in a thread. Raises UsageError for any other command, and for an environment."""
         if env:
@@ -94,6 +101,9 @@ class FakeAdmin:
         """Make topics, each exactly as said."""
         for name, spec in topics.items():
             self._kafka.create(name, spec, placed[name])
+
+    def allow(self, user: User, rights: Iterable[Right]) -> None:
+        """Nothing: where there are no users everybody may do everything."""
 
     def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
         """What a fake broker has of settings: those that a run computes with."""

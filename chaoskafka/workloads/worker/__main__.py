@@ -1,15 +1,18 @@
 """`python -m chaoskafka.workloads.worker ARGUMENTS`: one producer or consumer in a process of its own, on librdkafka.
 
-In: WorkerArguments as JSON, or the path of a file with it; SIGTERM asks for the end. Out, in $CHAOSKAFKA_DIR (else the
-working directory): the tape and `worker.json`; on stdout a status line every half second. Exit codes: report.py.
+In: WorkerArguments as JSON, or the path of a file with it; in the environment, how to get in; SIGTERM asks for the end.
+Out, in $CHAOSKAFKA_DIR (else the working directory): the tape and `worker.json`; on stdout a status line every half
+second. Exit codes: report.py.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+from chaoskafka.cluster.security import Security
 from chaoskafka.errors import UsageError
 from chaoskafka.workloads.worker.arguments import WorkerArguments
 from chaoskafka.workloads.worker.librdkafka import LibrdkafkaClients
@@ -23,7 +26,7 @@ def main() -> None:
     if len(sys.argv) != 2:
         sys.exit("usage: python -m chaoskafka.workloads.worker ARGUMENTS.json | '{…}'")
     try:
-        arguments = WorkerArguments.given(sys.argv[1])
+        arguments = replace(WorkerArguments.given(sys.argv[1]), security=Security.given(os.environ))
     except UsageError as wrong:
         sys.stderr.write(f"{wrong}\n")
         sys.exit(int(wrong.exit_code))

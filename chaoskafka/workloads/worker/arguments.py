@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.errors import UsageError
 
 PROTOCOL = 1
@@ -25,7 +26,10 @@ CLOSE_S = 30.0  # librdkafka closes in milliseconds; a close that takes this lon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerArguments:
-    """Fields are the JSON keys. `settings` are all client settings, bootstrap servers included."""
+    """Fields are the JSON keys, but for `security`, which must not stand in a command line.
+
+    `settings` are all client settings, bootstrap servers included, but for those that `security` says.
+    """
 
     protocol: int = PROTOCOL
     run_id: str
@@ -47,6 +51,7 @@ class WorkerArguments:
     # of consumers
     group: str | None = None
     commit_every_s: float = 1.0
+    security: Security = PLAINTEXT
 
     @property
     def name(self) -> str:
@@ -60,11 +65,18 @@ class WorkerArguments:
         return ("python", "-m", MODULE, self.to_json())
 
     @property
+    def environment(self) -> dict[str, str]:
+        """What goes with `argv`: how to get in."""
+        return self.security.environment()
+
+    @property
     def topic_index(self) -> int:
         return self.topics.index(self.topic)
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self), sort_keys=True)
+        document = asdict(self)
+        del document["security"]
+        return json.dumps(document, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> WorkerArguments:

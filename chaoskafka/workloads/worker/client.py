@@ -28,6 +28,7 @@ class ClientError:
     code: int
     text: str
     fatal: bool  # the client says that it can do nothing more
+    refused: bool = False  # a broker does not let it in, or does not allow it; or it does not trust the broker
 
 
 class ProducerListener(Protocol):

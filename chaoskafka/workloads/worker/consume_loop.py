@@ -44,6 +44,7 @@ class ConsumeLoop:
         self._read = 0
         self._code = 0  # of the newest error, for the poll that it came in
         self._failed = False
+        self._refusal: str | None = None
         self._status = StatusLine(out)
 
     def run(self, client: ConsumerClient, stop: Stop) -> bool:
@@ -123,6 +124,7 @@ class ConsumeLoop:
         self._code = error.code
         self._report.note(error)
         self._failed = self._failed or error.fatal
+        self._refusal = self._refusal or (error.text if error.refused else None)
 
     def _poll(self, client: ConsumerClient) -> None:
         self._code = 0
@@ -209,6 +211,7 @@ class ConsumeLoop:
             now_ns,
             {
                 "state": state,
+                "refusal": self._refusal,
                 "read": self._read,
                 "positions": _named(self._furthest),
                 "assigned": sorted(f"{topic}/{partition}" for topic, partition in self._assigned),

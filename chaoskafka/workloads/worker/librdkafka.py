@@ -24,6 +24,16 @@ from chaoskafka.workloads.worker.client import (
     Refused,
 )
 
+_REFUSALS = frozenset(
+    {
+        KafkaError._AUTHENTICATION,  # noqa: SLF001 - its public names
+        KafkaError._SSL,  # noqa: SLF001
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
 BATCH_MAX = 500  # records taken per poll: bounds how long the loop is away from its clock (about 5 ms of Python)
 
 
@@ -31,10 +41,14 @@ class LibrdkafkaClients:
     """Clients of `work.py`."""
 
     def producer(self, arguments: WorkerArguments, listener: ProducerListener) -> LibrdkafkaProducer:
-        return LibrdkafkaProducer(arguments.settings, arguments.topic, range(arguments.partitions), listener)
+        return LibrdkafkaProducer(_settings(arguments), arguments.topic, range(arguments.partitions), listener)
 
     def consumer(self, arguments: WorkerArguments, listener: ConsumerListener) -> LibrdkafkaConsumer:
-        return LibrdkafkaConsumer(arguments.settings, arguments.topic, listener)
+        return LibrdkafkaConsumer(_settings(arguments), arguments.topic, listener)
+
+
+def _settings(arguments: WorkerArguments) -> dict[str, str]:
+    return {**arguments.settings, **arguments.security.librdkafka()}
 
 
 class LibrdkafkaProducer:
@@ -50,6 +64,7 @@ class LibrdkafkaProducer:
             for number in partitions
         }
         self._raised: set[int] = set()
+        self._refused = False
 
     def send(self, partition: int, payload: bytes, slot: int) -> None:
         try:
@@ -83,6 +98,9 @@ class LibrdkafkaProducer:
     def _delivered(self, slot: int, partition: int, error: KafkaError | None, message: Message) -> None:
         if error is not None:
             self._listener.delivered(slot, partition, error.code(), -1, -1)
+            if error.code() in _REFUSALS and not self._refused:  # said once: it concerns every message alike
+                self._refused = True
+                self._listener.failed_with(_client_error(error))
             return
         latency_s, offset = message.latency(), message.offset()
         latency_ns = -1 if latency_s is None else int(latency_s * NS_PER_S)
@@ -157,4 +175,4 @@ def _error(raised: KafkaException) -> KafkaError:
 
 
 def _client_error(error: KafkaError) -> ClientError:
-    return ClientError(code=error.code(), text=str(error), fatal=error.fatal())
+    return ClientError(code=error.code(), text=str(error), fatal=error.fatal(), refused=error.code() in _REFUSALS)

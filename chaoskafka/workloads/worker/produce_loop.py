@@ -46,6 +46,7 @@ class ProduceLoop:
         self._errors = 0
         self._failures = 0
         self._failed = False
+        self._refusal: str | None = None
         self._lag, self._lag_shown_ns = Lag(), 0
         self._status = StatusLine(out)
 
@@ -94,6 +95,7 @@ class ProduceLoop:
         self._failures += 1
         self._report.note(error)
         self._failed = self._failed or error.fatal
+        self._refusal = self._refusal or (error.text if error.refused else None)
 
     def _produce(self, client: ProducerClient, stop: Stop) -> None:
         """Message k is due k / rate after the start, whatever became of the messages before it."""
@@ -147,6 +149,7 @@ class ProduceLoop:
             now_ns,
             {
                 "state": state,
+                "refusal": self._refusal,
                 "offered": report.offered,
                 "acknowledged": report.acknowledged,
                 "indeterminate": self._errors,
