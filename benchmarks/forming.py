@@ -24,6 +24,7 @@ from benchmarks.measure import Figures, Goal, Series, in_pairs, pairs_asked, rat
 from benchmarks.plain import plain_start
 from chaoskafka.clock import MonotonicClock
 from chaoskafka.cluster.ready import wait_formed
+from chaoskafka.cluster.security import PLAINTEXT
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.images import ensure
@@ -75,7 +76,7 @@ def _ours() -> Figures:
     opens = DOCKER.prepare(SPEC, lambda _: None, clock)
     began_s = time.monotonic()
     with opens(run_id=f"bench-{secrets.token_hex(3)}", stop=threading.Event(), keep=False) as cluster:
-        wait_formed(DOCKER.views(cluster.host_addresses()), SPEC, within_s=WITHIN_S, clock=clock)
+        wait_formed(DOCKER.views(cluster.host_addresses(), PLAINTEXT), SPEC, within_s=WITHIN_S, clock=clock)
         formed_s, formed_at_s = time.monotonic() - began_s, time.time()
         with tempfile.TemporaryDirectory() as name:
             cluster.gather_logs(Path(name))

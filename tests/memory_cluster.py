@@ -18,7 +18,9 @@ from typing import Any
 
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Deed, ExitStatus, Knock, NodeState
-from chaoskafka.cluster.security import PLAINTEXT, Security, User
+from chaoskafka.cluster.credentials import make_credentials
+from chaoskafka.cluster.rights import Right
+from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.sights import BrokerView, PartitionView
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, TopicSpec
 from chaoskafka.cluster.wire import asks
@@ -129,8 +131,11 @@ class MemoryCluster:
         self.acts: list[str] = []
         self.nodes = {member.node_id: MemoryNode(self, member) for member in spec.members}
         self.versions = {"engine": "memory"}
+        self.credentials = make_credentials(spec.security)
+        self.allowed: dict[User, list[Right]] = {}
         self.topics: dict[str, TopicSpec] = {}
         self.clients: dict[str, MemoryProcess] = {}
+        self.told: dict[str, Mapping[str, str]] = {}  # each client's environment
         self.log_end = 0  # of every partition
         self.fenced: set[int] = set()
         self._lock = threading.Lock()
@@ -150,7 +155,7 @@ class MemoryCluster:
     client_addresses = controller_addresses = host_addresses
 
     def security(self, user: User) -> Security:
-        return PLAINTEXT
+        return self.credentials.security(user)
 
     def restore(self) -> None:
         self.act("restore")
@@ -167,8 +172,12 @@ class MemoryCluster:
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> MemoryProcess:
         self.act("launch")
-        worker = None if name == "observer" else WorkerArguments.from_json(argv[-1])
+        worker = None if name in ("observer", "users") else WorkerArguments.from_json(argv[-1])
         self.clients[name] = MemoryProcess(self, name, worker)
+        self.told[name] = dict(env or {})
+        if name == "users":
+            self.clients[name].end = ExitStatus(code=0, signal=None)
+            self.act("users")
         return self.clients[name]
 
 
@@ -256,6 +265,10 @@ class MemoryAdmin:
     def create_topics(self, topics: Mapping[str, TopicSpec], placed: Mapping[str, object]) -> None:
         self._cluster.act("create_topics")
         self._cluster.topics.update(topics)
+
+    def allow(self, user: User, rights: Sequence[Right]) -> None:
+        self._cluster.act(f"allow {user}")
+        self._cluster.allowed.setdefault(user, []).extend(rights)
 
     def broker_settings(self, brokers: Sequence[int]) -> dict[int, dict[str, str]]:
         return {broker: {"broker.session.timeout.ms": "100"} for broker in brokers}

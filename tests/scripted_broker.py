@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -48,8 +49,8 @@ def api_versions(epoch: int, offered: dict[int, tuple[int, int]] | None = None) 
 class _Server:
     """Accepts and serves until stopped; a thread per connection."""
 
-    def __init__(self, script: Script) -> None:
-        self.script = script
+    def __init__(self, script: Script, context: ssl.SSLContext | None) -> None:
+        self.script, self.context = script, context
         self.stop = threading.Event()
         self.threads: list[threading.Thread] = []
 
@@ -65,6 +66,13 @@ class _Server:
 
     def serve(self, connection: socket.socket) -> None:
         buffer = b""
+        if self.context is not None:
+            connection.settimeout(5.0)
+            try:
+                connection = self.context.wrap_socket(connection, server_side=True)
+            except OSError:  # a client that does not trust us, or speaks no TLS
+                connection.close()
+                return
         with connection:
             connection.settimeout(0.05)
             while not self.stop.is_set():
@@ -92,9 +100,12 @@ class _Server:
 
 
 @contextmanager
-def scripted_broker(script: Script, port: int = 0) -> Iterator[Address]:
-    """Listens until left; each answer gets the correlation id of its request. A script that raises OSError hangs up."""
-    running = _Server(script)
+def scripted_broker(script: Script, port: int = 0, context: ssl.SSLContext | None = None) -> Iterator[Address]:
+    """Listens until left, inside TLS if a context is given.
+
+    Each answer gets the correlation id of its request. A script that raises OSError hangs up.
+    """
+    running = _Server(script, context)
     with socket.create_server(("127.0.0.1", port)) as server:
         acceptor = threading.Thread(target=running.accept, args=(server,))
         acceptor.start()

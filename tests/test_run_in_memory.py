@@ -15,6 +15,8 @@ from chaoskafka import machine, phases, run, traffic
 from chaoskafka.audit import settle
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import ExitStatus
+from chaoskafka.cluster.rights import reading, writing
+from chaoskafka.cluster.security import Protection, Security, User
 from chaoskafka.errors import (
     CommandFailed,
     EnvironmentFailure,
@@ -25,6 +27,7 @@ from chaoskafka.errors import (
     WaitTimeout,
 )
 from chaoskafka.history.events import Event, read_events
+from chaoskafka.history.header import RunHeader
 from chaoskafka.judge import judge
 from chaoskafka.phases import Phase
 from chaoskafka.progress import Silent
@@ -377,3 +380,42 @@ def test_an_earlier_result_changes_nothing(tmp_path: Path) -> None:
     assert judge(outcome.run_dir) == first
     (outcome.run_dir / RESULT_FILE).unlink()
     assert judge(outcome.run_dir) == first
+
+
+def test_in_a_protected_run_everybody_gets_in_and_no_secret_is_kept(tmp_path: Path) -> None:
+    memory = Memory()
+    outcome = play(memory, tmp_path, text=f"cluster: {{security: sasl_scram}}\n{ONE_FAULT}")
+    assert outcome.exit_code is ExitCode.PASS
+    cluster = memory.cluster
+    assert cluster is not None
+    order = [act for act in cluster.acts if act in ("users", "allow observer", "allow worker", "create_topics")]
+    assert order == ["users", "allow observer", "allow worker", "create_topics"]
+    assert tuple(cluster.allowed[User.WORKER]) == (*writing("orders"), *reading("orders", "readers"))
+    assert {name: Security.given(told).user for name, told in cluster.told.items() if name != "users"} == {
+        "observer": "observer", "produce-0": "worker", "produce-1": "worker", "consume-2": "worker",
+    }  # fmt: skip
+    kept = [path.read_bytes() for path in outcome.run_dir.rglob("*") if path.is_file()]
+    secrets = [b"PRIVATE KEY", *(password.encode() for password in cluster.credentials.passwords.values())]
+    assert len(secrets) == 1 + len(User)
+    assert not [secret for secret in secrets if any(secret in content for content in kept)]
+    header = RunHeader.load(outcome.run_dir)
+    assert {facts.settings["sasl.password"] for facts in header.workloads} == {"***"}
+
+
+def test_users_that_cannot_be_made_are_an_environment_at_fault(tmp_path: Path) -> None:
+    def refuse(cluster: MemoryCluster) -> None:
+        cluster.clients["users"].end = ExitStatus(code=1, signal=None)
+
+    memory = Memory({"users": refuse})
+    outcome = play(memory, tmp_path, text=f"cluster: {{security: sasl_scram}}\n{ONE_FAULT}")
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert broken_phases(outcome) == [Phase.FORM]
+    assert memory.acts[-1] == "remove"
+
+
+def test_a_cluster_over_tls_alone_has_no_users(tmp_path: Path) -> None:
+    memory = Memory()
+    assert play(memory, tmp_path, text=f"cluster: {{security: tls}}\n{ONE_FAULT}").exit_code is ExitCode.PASS
+    assert memory.cluster is not None
+    assert "users" not in memory.cluster.clients
+    assert Security.given(memory.cluster.told["produce-0"]).protection is Protection.TLS

@@ -112,6 +112,12 @@ def test_before_load_flows_no_worker_may_end(stand: Stand) -> None:
         stand.traffic.wait_flowing(within_s=1, clock=stand.clock)
 
 
+def test_before_load_flows_no_worker_may_be_refused(stand: Stand) -> None:
+    stand.say("consume-1", positions={}, refusal="TOPIC_AUTHORIZATION_FAILED")
+    with pytest.raises(EnvironmentFailure, match="consume-1 was refused: TOPIC_AUTHORIZATION_FAILED"):
+        stand.traffic.wait_flowing(within_s=1, clock=stand.clock)
+
+
 @pytest.mark.parametrize(
     ("rate_per_s", "silent_s", "steady"),
     [

@@ -15,6 +15,7 @@ from scripted_broker import api_versions, body, scripted_broker
 
 from chaoskafka.clock import clock_id, wait_until
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.security import Protection, Security
 from chaoskafka.errors import UsageError
 from chaoskafka.history.observations import OBSERVATION
 from chaoskafka.probes.observer import FILE, Arguments, Journal
@@ -25,6 +26,13 @@ def test_arguments_survive_the_command_line() -> None:
     command = arguments.argv()
     assert command[:3] == ["python", "-m", "chaoskafka.probes.observer"]
     assert Arguments.parse(command[3]) == arguments
+
+
+def test_how_to_get_in_goes_beside_the_arguments_and_not_in_them() -> None:
+    security = Security(protection=Protection.SASL_SCRAM, authority="PEM", user="observer", password="hush")
+    arguments = Arguments(brokers={1: Address("node-1", 9092)}, topics=("orders",), security=security)
+    assert "hush" not in "".join(arguments.argv())
+    assert Arguments.parse(arguments.argv()[3], Security.given(arguments.environment())) == arguments
 
 
 def test_intervals_of_polling_are_optional() -> None:
@@ -92,4 +100,4 @@ def test_it_imports_only_what_its_place_has() -> None:
     program = "import sys, chaoskafka.probes.observer; print(*{name.split('.')[0] for name in sys.modules})"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert "kio" in loaded
-    assert not {"polars", "docker", "testcontainers", "confluent_kafka", "numpy", "yaml"} & set(loaded)
+    assert not {"polars", "docker", "testcontainers", "confluent_kafka", "cryptography", "numpy", "yaml"} & set(loaded)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cases import produce_arguments
 
+from chaoskafka.cluster.security import Protection, Security
 from chaoskafka.errors import UsageError
 from chaoskafka.workloads.worker.arguments import WorkerArguments
 
@@ -25,6 +26,14 @@ def test_given_as_text_or_as_a_file(tmp_path: Path) -> None:
         "chaoskafka.workloads.worker",
         arguments.to_json(),
     )
+
+
+def test_how_to_get_in_goes_beside_the_document_and_not_in_it() -> None:
+    security = Security(protection=Protection.SASL_SCRAM, authority="PEM", user="worker", password="hush")
+    arguments = produce_arguments(security=security)
+    assert "hush" not in "".join(arguments.argv)
+    assert Security.given(arguments.environment) == security
+    assert WorkerArguments.from_json(arguments.to_json()) == produce_arguments()
 
 
 @pytest.mark.parametrize(

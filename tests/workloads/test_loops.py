@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -232,3 +234,21 @@ def test_a_consumers_fatal_error_ends_it(tape: TapeWriter, tmp_path: Path) -> No
     group.loop.run(client, StopAfter(10**9))
     assert group.loop.failed
     assert read_tape(tmp_path).frame(Kind.POLL).select("outcome", "code").rows() == [(Outcome.INDETERMINATE, 82)]
+
+
+REFUSED = ClientError(code=29, text="not allowed", fatal=False, refused=True)
+
+
+def test_the_first_refusal_is_on_the_status_line(tape: TapeWriter, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = produce_arguments(rate_per_s=0.001, drain_s=0.05)
+    producer = ProduceLoop(arguments, tape, ClosingReport(worker=1, incarnation=0))
+    client = MemoryProducer(producer, lambda number: (0, number))
+    client.failures = [replace(REFUSED, text="again"), REFUSED]
+    producer.run(client, StopAfter(2))
+    producer.show_closed()
+    group = Group(tape)
+    group.play(partial(group.loop.failed_with, REFUSED))
+    group.loop.show_closed()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["refusal"] for line in lines if line["state"] == "closed"] == ["not allowed", "not allowed"]
+    assert not producer.failed, "a refusal may pass: it is told, and the client goes on trying"

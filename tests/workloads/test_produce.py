@@ -35,6 +35,9 @@ from chaoskafka.workloads.worker.arguments import WorkerArguments
         ("client", "fast"),
         ("client", {"acks": "1"}),
         ("client", {"bootstrap.servers": "x:1"}),
+        ("client", {"security.protocol": "SSL"}),
+        ("client", {"sasl.password": "x"}),
+        ("client", {"ssl.key.password": "x"}),
     ],
 )
 def test_produce_names_the_field_that_is_wrong(field: str, value: object) -> None:

@@ -39,7 +39,7 @@ class Stream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._waiter: asyncio.Future[tuple[int, bytes]] | None = None
-        self._lost: str | None = None
+        self._lost: NoAnswer | None = None
         self.offered: Mapping[int, tuple[int, int]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -52,7 +52,7 @@ class Stream(asyncio.Protocol):
         try:
             end = frames.LENGTH.size + frames.length_of(bytes(self._buffer[: frames.LENGTH.size]))
         except NoAnswer as wrong:
-            self._fail(str(wrong))
+            self._fail(wrong)
             return
         if len(self._buffer) < end:
             return
@@ -63,7 +63,7 @@ class Stream(asyncio.Protocol):
             self._waiter.set_result((received_ns, body))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(f"connection lost: {exc}" if exc else "closed by the broker")
+        self._fail(NoAnswer(f"connection lost: {exc}" if exc else "closed by the broker"))
 
     async def encrypt(self, context: ssl.SSLContext, host: str, timeout_s: float) -> None:
         """Put TLS between us and the broker, and check that it is `host`. Raises NoAnswer and AccessRefused."""
@@ -79,7 +79,7 @@ class Stream(asyncio.Protocol):
         except OSError as refused:
             raise NoAnswer(f"TLS: {refused.strerror or refused}") from refused
         if self._transport is None:
-            raise NoAnswer(self._lost or "TLS: closed by the broker")
+            raise self._lost or NoAnswer("TLS: closed by the broker")
 
     async def greet(self, security: Security, timeout_s: float) -> None:
         """Negotiate versions and say who we are, each step within `timeout_s`. Raises NoAnswer and AccessRefused."""
@@ -105,7 +105,7 @@ class Stream(asyncio.Protocol):
     async def exchange(self, frame: bytes, timeout_s: float) -> Exchange:
         """Send a frame, wait for its answer. Raises NoAnswer; the stream is closed then."""
         if self._lost is not None or self._transport is None:
-            raise NoAnswer(self._lost or "not connected")
+            raise self._lost or NoAnswer("not connected")
         self._waiter = asyncio.get_running_loop().create_future()
         sent_ns = time.monotonic_ns()
         self._transport.write(frame)
@@ -117,11 +117,11 @@ class Stream(asyncio.Protocol):
             raise NoAnswer(f"no answer within {timeout_s:g} s") from None
         return Exchange(sent_ns, received_ns, body)
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: NoAnswer) -> None:
         self._lost = self._lost or why
         self.close()
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_exception(NoAnswer(self._lost))
+            self._waiter.set_exception(self._lost)
 
 
 async def open_stream(address: Address, *, connect_s: float, answer_s: float, security: Security = PLAINTEXT) -> Stream:

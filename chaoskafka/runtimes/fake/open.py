@@ -66,7 +66,7 @@ class FakeCluster:
     def controller_addresses(self) -> Mapping[int, Address]:
         return {id_: node.address for id_, node in self._nodes.items() if node.spec.is_controller}
 
-    def security(self, user: User) -> Security:
+    def security(self, user: User) -> Security:  # noqa: ARG002 - nobody has to say who they are
         return PLAINTEXT
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
