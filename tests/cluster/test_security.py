@@ -73,7 +73,7 @@ def workers(cluster: Cluster, topic: str, security: Security, *, group: str = "r
     bootstrap = ",".join(map(str, cluster.client_addresses().values()))
     common = {"run_id": "guarded", "topics": facts(topic), "bootstrap": bootstrap}
     named = f"{secrets.randbelow(20000)}"  # places are removed with the cluster, and their names with them
-    producer = Produce(topic=topic, rate_per_s=50).workers(first_worker=int(named), **common)  # type: ignore[arg-type]
+    producer = Produce(topic=topic, rate_per_s=50, drain_s=1.0).workers(first_worker=int(named), **common)  # type: ignore[arg-type]
     consumer = Consume(topic=topic, group=group).workers(first_worker=int(named) + 20000, **common)  # type: ignore[arg-type]
     return tuple(replace(worker, security=security) for worker in (*producer, *consumer))
 
