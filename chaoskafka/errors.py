@@ -17,8 +17,8 @@ ChaosKafkaError                     base; never raised itself
   Interrupted             exit 130  the user pressed Ctrl-C, or SIGTERM arrived
 
 Anything else that escapes is a bug of the harness and exits with 5. What exits with 4 does so once a plan is played;
-before that there is no question yet, and a run exits with 3. What exits with 3 leaves a run unknown (4) once its plan is
-played and until all is audited: a question was asked, and the machine kept its answer back.
+before that there is no question yet, and a run exits with 3. What exits with 3 leaves a run unknown (4) while its plan
+is played and until all is audited: a question was asked, and the machine kept its answer back.
 """
 
 from __future__ import annotations
