@@ -58,14 +58,15 @@ def let_in(cluster: Cluster, admin: Administration, *, within_s: float, clock: C
         return process.exited()
 
     # The process has a limit of its own, and its last words then say more than ours could.
-    end = wait_until(
+    wait_until(
         "the users to be made",
         read=exited,
         good=lambda seen: seen is not None,
         within_s=within_s + ANSWER_S * 2,
         clock=clock,
     )
-    if end is None or end.code != 0:
+    end = process.wait(within_s=ANSWER_S)  # its last words are there too then
+    if end.code != 0:
         raise EnvironmentFailure(f"the cluster's users were not made: {process.latest() or end}")
     admin.allow(User.OBSERVER, WATCHING)
 

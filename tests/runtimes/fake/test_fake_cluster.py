@@ -11,6 +11,7 @@ from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import Cluster, Knock
 from chaoskafka.cluster.admin import make_topics
 from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.security import Protection
 from chaoskafka.cluster.sights import leadership
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.views import Views
@@ -128,3 +129,13 @@ def test_a_command_that_is_no_program_of_ours_is_refused(cluster: FakeCluster) -
         cluster.launch("mine", ["kafka-topics.sh"])
     with pytest.raises(UsageError, match="environment"):
         cluster.launch("mine", ["python", "-m", "x", "{}"], {"A": "1"})
+
+
+@pytest.mark.parametrize("protection", [Protection.TLS, Protection.SASL_SCRAM])
+def test_a_protected_cluster_is_refused(protection: Protection) -> None:
+    kafka = FakeKafka(ClusterSpec(security=protection), timers=Timers(), lies=frozenset())
+    with (
+        pytest.raises(UsageError, match=r"cluster\.security: .*runtime fake speaks plaintext only"),
+        open_cluster(kafka, {}),
+    ):
+        pass
