@@ -5,7 +5,7 @@ That each rule explains what it is there for is shown by whole runs, in tests/ru
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -13,9 +13,11 @@ import pytest
 
 from chaoskafka.attribution import RULES, causes
 from chaoskafka.checks import Check
+from chaoskafka.checks.new_leader import sights_of
 from chaoskafka.history.identity import PayloadState
 from chaoskafka.history.read import History
 from chaoskafka.scenario.catalogue import Kind, find, members
+from chaoskafka.timing.failover import failover
 from chaoskafka.verdict import Answer
 from tests.histories import alterations as a
 from tests.histories.builder import build
@@ -31,8 +33,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     return Copy.at(build(tmp_path_factory.mktemp("base") / "run", Shape(partitions=2)))
 
 
-def attributed(history: History) -> dict[str, str | None]:
-    checks: dict[str, Check] = {word: find(Kind.CHECK, word)(**LIMITS.get(word, {})) for word in members(Kind.CHECK)}
+def attributed(history: History, limits: Mapping[str, Mapping[str, float]] = LIMITS) -> dict[str, str | None]:
+    checks: dict[str, Check] = {word: find(Kind.CHECK, word)(**limits.get(word, {})) for word in members(Kind.CHECK)}
     failing = [(word, check) for word, check in checks.items() if check.check(history).answer is Answer.FAIL]
     return dict(zip((word for word, _ in failing), causes(history, failing), strict=True))
 
@@ -86,6 +88,25 @@ def test_what_is_explained_and_what_is_not(
         change(copy)
     found = attributed(copy.history)
     assert {word: found.get(word, "it passed") for word in told} == told
+
+
+def worst(history: History) -> tuple[float, float]:
+    """The least that the longest gap took, and when at the latest the last new leader was known; seconds."""
+    (fault,) = failover(history)
+    gaps = [gap.length.lo_s for partition in fault.partitions for gap in partition.unavailable]
+    return max(gaps), max(sight.seen.hi_s for sight in sights_of(history))
+
+
+def test_a_late_leader_explains_a_gap_that_would_be_short_without_it(base: Copy) -> None:
+    gap_s, named_s = worst(base.history)
+    late = {"new_leader": {"within_s": 0.001}}
+    short = late | {"unavailable": {"at_most_s": max(gap_s - named_s, 0.0) + 0.001}}
+    assert attributed(base.history, short) == {"new_leader": None, "unavailable": "new_leader"}
+    assert gap_s > named_s > 0.002
+    too_short = late | {"unavailable": {"at_most_s": (gap_s - named_s) / 2}}
+    assert attributed(base.history, too_short) == {"new_leader": None, "unavailable": None}
+    in_time = {"new_leader": {"within_s": 30.0}, "unavailable": {"at_most_s": 0.001}}
+    assert attributed(base.history, in_time) == {"unavailable": None}
 
 
 def test_nothing_is_explained_by_a_check_that_did_not_fail(base: Copy, tmp_path: Path) -> None:

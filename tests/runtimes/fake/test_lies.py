@@ -20,7 +20,7 @@ from chaoskafka.scenario.catalogue import Kind, members
 from chaoskafka.verdict import Answer
 from tests.rehearsals import SCENARIO, hurry, rehearse
 
-LIMITS = {"new_leader": {"within_s": 30}, "unavailable": {"at_most_s": 30}}
+LIMIT_S = 30.0  # of new_leader and unavailable, where a row is not about them: more than any busy machine takes
 WORDS = tuple(word for word in members(Kind.CHECK) if word != "took_effect")  # that one is in every run
 NEVER_FAILS = {"took_effect"}  # a fault that was not seen to bite says nothing about Kafka
 
@@ -42,6 +42,11 @@ class Row:
 def give_up_on_recovery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run, "recovery_limit_s", lambda *_: 0.2)
     patch.setattr(kill, "KNOCKS_S", 0.1)
+
+
+def be_patient(patch: pytest.MonkeyPatch) -> None:
+    """Where nothing may be unknown, load must run at every time that matters, on a busy machine too."""
+    patch.setattr(run, "TAIL_S", 0.3)
 
 
 def give_up_on_readers(patch: pytest.MonkeyPatch) -> None:
@@ -67,7 +72,7 @@ TABLE: Mapping[Lie, Row] = {
         owner="progress",
         says="producers, no success after the recovery",
         also=frozenset({"clients_alive"}),
-        settings=("workloads[0].produce.drain_s=0.2",),
+        settings=("workloads[0].produce.drain_s=1",),  # in which the other partition's messages are surely answered
     ),
     Lie.STARVE: Row(
         owner="progress",
@@ -79,14 +84,13 @@ TABLE: Mapping[Lie, Row] = {
     Lie.ELECT_LATE: Row(
         owner="new_leader",
         says="orders/0",
-        also=frozenset({"unavailable"}),
         settings=(f"{KILL}.for_s=0.9",),
-        limits={"new_leader": 0.4, "unavailable": 0.5},
+        limits={"new_leader": 0.4},
     ),
     Lie.SERVE_LATE: Row(owner="unavailable", says="orders/0", limits={"unavailable": 0.4}),
     Lie.STAY_BEHIND: Row(owner="recovered", says="isr", patch=give_up_on_recovery),
     Lie.SKIP: Row(owner="all_delivered", says="never delivered to their group"),
-    Lie.REWIND: Row(owner=None, exit_code=ExitCode.PASS),
+    Lie.REWIND: Row(owner=None, exit_code=ExitCode.PASS, settings=(f"{KILL}.for_s=0.4",), patch=be_patient),
     Lie.CRASH: Row(owner="clients_alive", says="ended by signal 11", unknown=frozenset({"completed"})),
     Lie.FAIL: Row(owner="clients_alive", says="fatal client error", unknown=frozenset({"completed"})),
     Lie.HANG: Row(owner="clients_alive", says="hung in flush or close"),
@@ -109,7 +113,7 @@ TABLE: Mapping[Lie, Row] = {
 
 def expect(limits: Mapping[str, float]) -> str:
     asked = {"new_leader": "within_s", "unavailable": "at_most_s"}
-    items = [f"{{{word}: {{{asked[word]}: {limits.get(word, 30)}}}}}" if word in asked else word for word in WORDS]
+    items = [f"{{{word}: {{{asked[word]}: {limits.get(word, LIMIT_S)}}}}}" if word in asked else word for word in WORDS]
     return f"expect: [{', '.join(items)}]\n"
 
 
@@ -138,7 +142,8 @@ def test_each_lie_has_one_owner(lie: Lie, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_honest_run_passes_every_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
-    played = rehearse(tmp_path, text=SCENARIO + expect({}))
+    be_patient(monkeypatch)
+    played = rehearse(tmp_path, text=SCENARIO + expect({}), settings=(f"{KILL}.for_s=0.4",))
     assert {check.word: check.summary for check in played.result.checks if check.answer is not Answer.PASS} == {}
     assert {check.word for check in played.result.checks} == {*WORDS, "took_effect", "completed"}
     assert played.exit_code is ExitCode.PASS
