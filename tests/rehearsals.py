@@ -24,7 +24,7 @@ from chaoskafka.workloads.worker import report
 SCENARIO = """\
 topics: {orders: {partitions: 2}, other: {partitions: 1}}
 workloads:
-  - produce: {topic: orders, rate_per_s: 800, message_bytes: 60}
+  - produce: {topic: orders, rate_per_s: 400, message_bytes: 60}
   - consume: {topic: orders, processes: 2, commit_every_s: 0.05}
 plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.1}}]
 """
@@ -32,7 +32,7 @@ plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.1}}]
 
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """A fake answers at once, so that nothing need be asked slowly or waited for long."""
-    patch.setattr(ready, "EVERY_S", 0.01)
+    patch.setattr(ready, "EVERY_S", 0.03)
     patch.setattr(run, "TAIL_S", 0.05)
     patch.setattr(settle, "READINGS_APART_S", 0.01)
     patch.setattr(traffic, "STEADY_S", 0.05)

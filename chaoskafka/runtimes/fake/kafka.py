@@ -6,6 +6,7 @@ cluster. This is also where the lies about messages are told.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import uuid
@@ -34,7 +35,8 @@ class FakeKafka:
         self._changed = threading.Condition(threading.RLock())
         self._groups: dict[str, Group] = {}
         self._moved: set[tuple[str, Partition]] = set()  # groups that SKIP or REWIND has moved already
-        self._producers = 0
+        self._producers = 0  # open ones
+        self._producer_ids = itertools.count(1000)
         self._hit = False  # whether the message has come that lies are about
         self._claimed: set[Lie] = set()
         self.lines: dict[int, list[str]] = {node.node_id: [] for node in spec.members}  # each node's log, for people
@@ -104,7 +106,7 @@ class FakeKafka:
         """A producer id."""
         with self._changed:
             self._producers += 1
-            return 1000 + self._producers
+            return next(self._producer_ids)
 
     def close_producer(self) -> None:
         with self.now() as control:

@@ -76,13 +76,14 @@ class FakeProducer:
 
     def _flush(self, partition: int, queue: deque[tuple[int, bytes, int]]) -> None:
         batch = [queue[i] for i in range(min(len(queue), BATCH_MAX))]
-        hit = partition == 0 and self._stored[partition] >= VICTIM
-        if hit and len(batch) > 1 and self._kafka.claim(Lie.REORDER):
+        stored = self._stored[partition] if partition == 0 else 0
+        # Two at once come at the latest when the partition was away for a while, and something was stored before that.
+        if stored and len(batch) > 1 and self._kafka.claim(Lie.REORDER):
             batch[:2] = queue[0], queue[1] = batch[1], batch[0]
         offsets = self._store(partition, [payload for _, payload, _ in batch])
         if offsets is None:
             return
-        if hit and self._kafka.claim(Lie.SEND_TWICE):
+        if stored >= VICTIM and self._kafka.claim(Lie.SEND_TWICE):
             self._store(partition, [batch[0][1]])
         now_ns = time.monotonic_ns()
         for (slot, _, sent_ns), offset in zip(batch, offsets, strict=True):

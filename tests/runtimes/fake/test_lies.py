@@ -31,7 +31,7 @@ class Row:
 
     owner: str | None
     also: frozenset[str] = frozenset()
-    says: str = ""  # in the owner's summary or evidence
+    says: str = ""  # in the summary or evidence of the owner, or of anybody where there is none
     unknown: frozenset[str] = frozenset()  # checks that must not answer
     exit_code: ExitCode = ExitCode.FAIL
     settings: tuple[str, ...] = ()
@@ -84,13 +84,19 @@ TABLE: Mapping[Lie, Row] = {
     Lie.ELECT_LATE: Row(
         owner="new_leader",
         says="orders/0",
-        settings=(f"{KILL}.for_s=0.9",),
+        settings=(f"{KILL}.for_s=0.8",),
         limits={"new_leader": 0.4},
     ),
     Lie.SERVE_LATE: Row(owner="unavailable", says="orders/0", limits={"unavailable": 0.4}),
     Lie.STAY_BEHIND: Row(owner="recovered", says="isr", patch=give_up_on_recovery),
     Lie.SKIP: Row(owner="all_delivered", says="never delivered to their group"),
-    Lie.REWIND: Row(owner=None, exit_code=ExitCode.PASS, settings=(f"{KILL}.for_s=0.4",), patch=be_patient),
+    Lie.REWIND: Row(
+        owner=None,
+        says="deliveries were repeats",
+        exit_code=ExitCode.PASS,
+        settings=(f"{KILL}.for_s=0.4",),
+        patch=be_patient,
+    ),
     Lie.CRASH: Row(owner="clients_alive", says="ended by signal 11", unknown=frozenset({"completed"})),
     Lie.FAIL: Row(owner="clients_alive", says="fatal client error", unknown=frozenset({"completed"})),
     Lie.HANG: Row(owner="clients_alive", says="hung in flush or close"),
@@ -111,6 +117,10 @@ TABLE: Mapping[Lie, Row] = {
 }
 
 
+# Each row is a run of more than half a second. These differ little from a neighbour, which is tried at every change.
+LATER = {Lie.LOSE_HEAD, Lie.MISPLACE_TOPIC, Lie.FAIL}
+
+
 def expect(limits: Mapping[str, float]) -> str:
     asked = {"new_leader": "within_s", "unavailable": "at_most_s"}
     items = [f"{{{word}: {{{asked[word]}: {limits.get(word, LIMIT_S)}}}}}" if word in asked else word for word in WORDS]
@@ -122,7 +132,9 @@ def failing(result: Result) -> dict[str, str | None]:
     return {check.word: check.consequence_of for check in result.checks if check.answer is Answer.FAIL}
 
 
-@pytest.mark.parametrize("lie", TABLE, ids=lambda lie: lie.name.lower())
+@pytest.mark.parametrize(
+    "lie", [pytest.param(lie, marks=[pytest.mark.nightly] * (lie in LATER), id=lie.name.lower()) for lie in TABLE]
+)
 def test_each_lie_has_one_owner(lie: Lie, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = TABLE[lie]
     hurry(monkeypatch)
@@ -135,9 +147,8 @@ def test_each_lie_has_one_owner(lie: Lie, tmp_path: Path, monkeypatch: pytest.Mo
     assert played.exit_code is row.exit_code
     unknown = {check.word for check in result.checks if check.answer is Answer.UNKNOWN}
     assert row.unknown <= unknown
-    for check in result.checks:
-        if check.word == row.owner:
-            assert row.says in check.summary + str(check.evidence)
+    said = [check.summary + str(check.evidence) for check in result.checks if row.owner in (None, check.word)]
+    assert any(row.says in text for text in said)
 
 
 def test_an_honest_run_passes_every_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,16 +165,10 @@ def test_an_honest_run_passes_every_check(tmp_path: Path, monkeypatch: pytest.Mo
     assert {p.new_leader is not None for p in fault.partitions if p.old_leader in fault.targets} == {True}
 
 
-def test_what_is_delivered_again_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hurry(monkeypatch)
-    text = SCENARIO + "expect: [all_delivered]\n"
-    (delivered, *_) = rehearse(tmp_path, Lie.REWIND, text=text).result.checks
-    assert "deliveries were repeats" in delivered.summary
-
-
 def test_every_lie_is_in_the_table_and_every_check_owns_one() -> None:
     assert set(TABLE) == set(Lie)
-    assert {row.owner for row in TABLE.values()} - {None} == set(members(Kind.CHECK)) - NEVER_FAILS
+    owners = {row.owner for lie, row in TABLE.items() if lie not in LATER}
+    assert owners - {None} == set(members(Kind.CHECK)) - NEVER_FAILS
 
 
 def test_the_table_for_people_is_this_one() -> None:
