@@ -13,7 +13,7 @@ from chaoskafka.clock import ManualClock
 from chaoskafka.cluster.abilities import CanKill, ExitStatus
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.targets import Target
-from chaoskafka.errors import EnvironmentFailure, FaultFailed, NoTarget, RunTimeout, WaitTimeout
+from chaoskafka.errors import CommandFailed, EnvironmentFailure, FaultFailed, NoTarget, RunTimeout, WaitTimeout
 from chaoskafka.faults.kill import Kill
 from chaoskafka.history.events import EventLog, FaultWindow, fault_windows, read_events
 from chaoskafka.progress import Silent
@@ -121,6 +121,37 @@ def test_what_failed_while_healing_after_another_error_is_told_too(log: EventLog
     with pytest.raises(RunTimeout), one.fault(step()):
         raise RunTimeout("time is up")
     assert "no new process" in (window(tmp_path).failure or "")
+
+
+def test_restoring_starts_what_is_dead(log: EventLog, tmp_path: Path) -> None:
+    one = session(log, tmp_path)
+    one.cluster.nodes[2].kill()  # type: ignore[attr-defined]
+    one.restore()
+    assert one.cluster.nodes[2].state().running
+    assert one.unstarted == ()
+
+
+def test_a_restore_that_starts_nothing_is_not_laid_at_kafkas_door(log: EventLog, tmp_path: Path) -> None:
+    def pretend(cluster: MemoryCluster) -> None:
+        cluster.nodes[2].start = lambda within_s: None  # type: ignore[method-assign,assignment,return-value]
+
+    one = session(log, tmp_path, {"restore": pretend})
+    one.cluster.nodes[2].kill()  # type: ignore[attr-defined]
+    with pytest.raises(FaultFailed, match="nothing was started on node-2"):
+        one.restore()
+    assert one.unstarted == ("node-2",)
+
+
+def test_kafka_that_ends_right_after_its_start_is_another_matter(log: EventLog, tmp_path: Path) -> None:
+    def start_in_vain(cluster: MemoryCluster) -> None:
+        cluster.nodes[2].starts += 1
+        raise CommandFailed("start", 1, "disk error")
+
+    one = session(log, tmp_path, {"restore": start_in_vain})
+    one.cluster.nodes[2].kill()  # type: ignore[attr-defined]
+    with pytest.raises(CommandFailed):
+        one.restore()
+    assert one.unstarted == ()
 
 
 def test_nobody_to_hit_is_told(log: EventLog, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from chaoskafka.cluster.abilities import CanHostClients, CanKill
+from chaoskafka.cluster.security import Protection
 
 DEFAULT_RUNTIME = "docker"
 ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
@@ -14,3 +15,8 @@ ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
 )
 """By the name of a runtime; its package's folder. A scenario that needs more is refused before anything starts. That
 each runtime's nodes and clusters have just these is held by a test; docs/runtimes.md shows the table."""
+
+PROTECTIONS: Mapping[str, tuple[Protection, ...]] = MappingProxyType(
+    {"docker": tuple(Protection), "fake": (Protection.PLAINTEXT,)}
+)
+"""How clients may connect (`cluster.security`), by the name of a runtime."""

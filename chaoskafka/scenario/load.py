@@ -16,11 +16,11 @@ from chaoskafka.checks import Check
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ScenarioError
 from chaoskafka.files import Unreadable, read_regular
-from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME
+from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME, PROTECTIONS
 from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
 from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanStep, Scenario
-from chaoskafka.scenario.needs import lacking
+from chaoskafka.scenario.needs import lacking, unprotected
 from chaoskafka.scenario.overrides import VARIABLE, override
 from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules, too_long
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, YamlPath, read_tree
@@ -66,7 +66,11 @@ def load_text(
     reading = _Reading(tree)
     scenario = reading.scenario(name, file)
     if scenario is not None and not reading.problems:
-        broken = chain(broken_rules(scenario), lacking(scenario, runtime, ABILITIES[runtime]))
+        broken = chain(
+            broken_rules(scenario),
+            lacking(scenario, runtime, ABILITIES[runtime]),
+            unprotected(scenario, runtime, PROTECTIONS[runtime]),
+        )
         for path, problem in islice(broken, PROBLEMS_SOUGHT_MAX):
             reading.add(path, problem)
     if reading.problems or scenario is None:

@@ -1,4 +1,4 @@
-"""What a scenario needs of a runtime: the abilities of its faults, and a place for its workloads.
+"""What a scenario needs of a runtime: its faults' abilities, a place for its workloads, protection of its clients.
 
 In: a Scenario, and what a runtime can do. Out: what is missing, by the path of who needs it. Pure.
 """
@@ -8,9 +8,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from chaoskafka.cluster.abilities import CanHostClients
+from chaoskafka.cluster.security import Protection
 from chaoskafka.errors import ScenarioError
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.source import YamlPath, show
+
+
+def unprotected(
+    scenario: Scenario, runtime: str, protections: Collection[Protection]
+) -> Iterator[tuple[YamlPath, str]]:
+    """Whether `runtime` cannot protect its cluster as the scenario wants it."""
+    wanted = scenario.cluster.security
+    if wanted not in protections:
+        offered = ", ".join(protections)
+        yield ("cluster", "security"), f"runtime {runtime} lacks {wanted}; it offers {offered}"
 
 
 def lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> Iterator[tuple[YamlPath, str]]:

@@ -43,6 +43,13 @@ def test_an_ability_that_is_lacking_is_a_problem_of_the_file(
     assert refused.value.exit_code is ExitCode.USAGE
 
 
+def test_a_protection_that_the_runtime_lacks_is_refused_too() -> None:
+    protected = "cluster: {security: tls}\n" + TEXT
+    assert load_text(protected, name="case").plan
+    with pytest.raises(ScenarioError, match=r"case:1: cluster.security: runtime fake lacks tls; it offers plaintext"):
+        load_text(protected, name="case", runtime="fake")
+
+
 def test_a_run_refuses_before_anything_is_made(tmp_path: Path) -> None:
     options = RunOptions(seed=1, out=tmp_path / "runs", keep=False, timeout_s=None, progress=Silent(), replay="")
     with pytest.raises(ScenarioError, match=r"plan\[0\].kill: kill needs CanKill, which runtime fake lacks") as told:
@@ -52,6 +59,7 @@ def test_a_run_refuses_before_anything_is_made(tmp_path: Path) -> None:
 
 
 def test_every_runtime_of_the_table_can_be_chosen_and_has_those_abilities() -> None:
+    assert set(runtimes.PROTECTIONS) == set(runtimes.ABILITIES)
     assert set(runtimes.ABILITIES) == {name.value for name in RuntimeName} == {name.value for name in RUNTIMES}
     assert {name.value: runtime.abilities for name, runtime in RUNTIMES.items()} == dict(runtimes.ABILITIES)
     assert {name.value: runtime.name for name, runtime in RUNTIMES.items()} == {n: n for n in runtimes.ABILITIES}
