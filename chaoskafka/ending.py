@@ -6,6 +6,7 @@ ours, and the gravest exit code.
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from chaoskafka.progress import Progress
 from chaoskafka.verdict import Answer
 
 TRACEBACK_FILE = "traceback.txt"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # on the disk that holds the run directory
 EXIT_OF = {Answer.PASS: ExitCode.PASS, Answer.FAIL: ExitCode.FAIL, Answer.UNKNOWN: ExitCode.UNKNOWN}
 
 
@@ -70,18 +72,22 @@ class Ending:
             self._tell(error)
 
     def _code_of(self, error: Exception) -> ExitCode:
-        if not isinstance(error, ChaosKafkaError) or isinstance(error, HistoryError):
+        if isinstance(error, ChaosKafkaError) and not isinstance(error, HistoryError):
+            code = error.exit_code
+        elif isinstance(error, OSError) and error.errno in _NO_ROOM:
+            code = ExitCode.ENVIRONMENT
+        else:
             return ExitCode.INTERNAL  # a history that cannot be read: the harness wrote it itself
         failed = self._phases.failed or Phase.PLAN
         asking = Phase.PLAY in self._phases.begun and failed < Phase.GATHER
-        if error.exit_code is ExitCode.UNKNOWN and not asking:
+        if code is ExitCode.UNKNOWN and not asking:
             return ExitCode.ENVIRONMENT  # there was no question yet, or its answer does not depend on this any more
-        if error.exit_code is ExitCode.ENVIRONMENT and asking:
+        if code is ExitCode.ENVIRONMENT and asking:
             return ExitCode.UNKNOWN  # a question was asked, and the machine kept its answer from us
-        return error.exit_code
+        return code
 
     def _tell(self, error: Exception) -> None:
         where = self._phases.failed.title if self._phases.failed is not None else "start"
-        with suppress(OSError):  # for want of room on the disk: then the screen has it
+        with suppress(EnvironmentFailure):  # for want of room on the disk: then the screen has it
             self._events.write("error", where=where, type=type(error).__name__, text=told(error))
         self._progress.note(f"{where}: {type(error).__name__}: {told(error)}")

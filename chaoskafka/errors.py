@@ -14,7 +14,7 @@ ChaosKafkaError                     base; never raised itself
   FaultFailed             exit 4    a fault was not seen to bite, or not seen to heal
   ClientEnded             exit 4    a worker or the observer ended although nobody had asked it to
   HarnessError            exit 5    a bug or broken promise of our own
-  Interrupted             exit 130  the user pressed Ctrl-C, or SIGTERM arrived
+  Interrupted             exit 130  the user pressed Ctrl-C, or SIGTERM or SIGHUP arrived
 
 Anything else that escapes is a bug of the harness and exits with 5. What exits with 4 does so once a plan is played;
 before that there is no question yet, and a run exits with 3. What exits with 3 leaves a run unknown (4) while its plan
@@ -139,7 +139,7 @@ class HarnessError(ChaosKafkaError):
 
 
 class Interrupted(ChaosKafkaError):
-    """The user pressed Ctrl-C, or SIGTERM arrived."""
+    """The user pressed Ctrl-C, or SIGTERM or SIGHUP arrived."""
 
     exit_code = ExitCode.INTERRUPTED
 

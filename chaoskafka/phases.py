@@ -11,16 +11,16 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
 
 from chaoskafka.clock import NS_PER_S, Deadline
-from chaoskafka.errors import Interrupted, RunTimeout, told
+from chaoskafka.errors import EnvironmentFailure, Interrupted, RunTimeout, told
 from chaoskafka.history.events import EventLog
 from chaoskafka.progress import Progress
 
 TICK_S = 0.5  # how often a long pause shows what is going on
-_ASKING = (signal.SIGINT, signal.SIGTERM)
+_ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last: the terminal was closed
 
 
 class Phase(IntEnum):
@@ -78,17 +78,21 @@ class Phases:
     def phase(self, which: Phase) -> Iterator[None]:
         """One phase; an error that leaves it is written down and goes on."""
         self.begun.add(which)
-        failure: dict[str, str] = {}
+        facts = {"number": int(which), "name": which.title}
         try:
-            self._events.write("phase", number=int(which), name=which.title, state="begin")
+            self._events.write("phase", state="begin", **facts)
             self._progress.phase(int(which), which.title)
             yield
         except BaseException as left:
-            failure = {"error": f"{type(left).__name__}: {told(left)}"}
+            self.failed = which
+            with suppress(EnvironmentFailure):  # no room for the event: that must not hide why the phase was left
+                self._events.write("phase", state="end", **facts, error=f"{type(left).__name__}: {told(left)}")
+            raise
+        try:
+            self._events.write("phase", state="end", **facts)
+        except EnvironmentFailure:
             self.failed = which
             raise
-        finally:
-            self._events.write("phase", number=int(which), name=which.title, state="end", **failure)
 
 
 class RunClock:
@@ -106,7 +110,7 @@ class RunClock:
         while True:
             left_s = (end_ns - self.now_ns()) / NS_PER_S
             if self._stop.wait(min(TICK_S, max(0.0, left_s))):
-                raise Interrupted("stopped by Ctrl-C or SIGTERM")
+                raise Interrupted("stopped by Ctrl-C, SIGTERM or SIGHUP")
             if self._deadline is not None and self._deadline.left_s() <= 0:
                 raise RunTimeout(f"the whole run took longer than its --timeout-s of {self._timeout_s:g} s")
             self._on_tick()
@@ -115,10 +119,30 @@ class RunClock:
 
 
 @contextmanager
-def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set. Waits notice it and leave; heals and removals do not look.
+def interrupted_by_signals() -> Iterator[None]:
+    """Between runs SIGTERM and SIGHUP end the command as Ctrl-C does, by KeyboardInterrupt: nothing is to be removed.
 
-    Outside the main thread signals cannot be caught: then nothing sets the event.
+    What somebody else handles or ignores stays so; outside the main thread nothing is changed.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    taken = [number for number in _ASKING if signal.getsignal(number) == signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
+    """An event that Ctrl-C, SIGTERM and SIGHUP set. Waits notice it and leave; heals and removals do not look.
+
+    A SIGHUP that is ignored when this begins (nohup) stays ignored. Outside the main thread signals cannot be caught:
+    then nothing sets the event.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -129,15 +153,17 @@ def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
     here, there = socket.socketpair()
     there.settimeout(0)
     watcher = threading.Thread(target=_watch, args=(here, stop, progress), name="signals", daemon=True)
-    before = {number: signal.signal(number, lambda *_: None) for number in _ASKING}
+    caught = [number for number in _ASKING if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN]
+    # Handlers come after the wake-up and go before it: what they catch in between would reach nobody.
     wakeup = signal.set_wakeup_fd(there.fileno(), warn_on_full_buffer=False)
     watcher.start()
+    before = {number: signal.signal(number, lambda *_: None) for number in caught}
     try:
         yield stop
     finally:
-        signal.set_wakeup_fd(wakeup)
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(wakeup)
         there.close()  # ends the watcher, once it has read what came before
         watcher.join()
         here.close()

@@ -86,7 +86,7 @@ class Rehearsal:
 
     def _prepare(self, spec: ClusterSpec, _: Note, __: Clock) -> Opens:
         @contextmanager
-        def opens(*, run_id: str, stop: threading.Event, keep: bool) -> Iterator[Cluster]:  # noqa: ARG001 - the contract's
+        def opens(*, run_id: str, clock: Clock, keep: bool) -> Iterator[Cluster]:  # noqa: ARG001 - the contract's
             self.kafka = FakeKafka(spec, timers=self.timers, lies=self.lies)
             with open_cluster(self.kafka, PROGRAMS) as cluster:
                 yield cluster

@@ -31,6 +31,7 @@ from chaoskafka.judge import judge
 from chaoskafka.phases import Phase, Phases, RunClock, stop_on_signals
 from chaoskafka.progress import Progress
 from chaoskafka.runtime import DOCKER, Runtime
+from chaoskafka.runtimes.ledger import RunLedger
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.needs import refuse_lacking
 from chaoskafka.scenario.plan import PlannedStep, plan
@@ -111,6 +112,7 @@ class _Run:
         self.clock = RunClock(stop, timeout_s=options.timeout_s, on_tick=self.tick)
         self.traffic: Traffic | None = None
         self.session: Session | None = None
+        self.ledger = RunLedger(where.run_id)
         self.audited = False
 
     def tick(self) -> None:
@@ -154,7 +156,7 @@ class _Run:
         with ExitStack() as life:
             with self.phases.phase(Phase.OPEN):
                 self.clock.pause(0)  # what preparing did not notice
-                opened = opens(run_id=self.run_id, stop=self.stop, keep=self.options.keep)
+                opened = opens(run_id=self.run_id, clock=self.clock, keep=self.options.keep)
                 cluster = life.enter_context(opened)
             life.callback(self._remove, life.pop_all())
             life.callback(self._leave, cluster)
@@ -162,9 +164,16 @@ class _Run:
                 self._ask(cluster, steps)
 
     def _remove(self, life: ExitStack) -> None:
-        # `life` is left even when the phase cannot begin, for want of room for its event.
-        with self.ending.counted(), life, self.phases.phase(Phase.REMOVE):
+        # `life` is left even when the phase cannot begin, for want of room for its event. What is owed to a cluster
+        # that could not be removed, or is kept, stays on disk for a heal.
+        gone = False
+        with ExitStack() as last:
+            last.callback(lambda: self.ledger.close(removed=gone))
+            last.enter_context(self.ending.counted())
+            last.enter_context(life)
+            last.enter_context(self.phases.phase(Phase.REMOVE))
             life.close()
+            gone = not self.options.keep
             if self.options.keep:
                 self.progress.note(f"kept the cluster of run {self.run_id}; remove it with: chaoskafka heal")
         if self.phases.failed is Phase.REMOVE:
@@ -186,6 +195,7 @@ class _Run:
             progress=self.progress,
             cluster=cluster,
             views=views,
+            ledger=self.ledger,
         )
         self.session = session
         with ExitStack() as load:
@@ -282,11 +292,15 @@ class _Run:
         if gone:  # told last: those that still live were stopped and drained as ever
             raise ClientEnded("; ".join(gone))
 
+    def _restore(self, cluster: Cluster) -> None:
+        cluster.restore()
+        self.ledger.tick_all()
+
     def _leave(self, cluster: Cluster) -> None:
         """Phase 12, on every way out, and phase 8 if an error or a stop led here without it."""
         if Phase.RESTORE not in self.phases.begun:
             with self.ending.counted(), self.phases.phase(Phase.RESTORE):
-                cluster.restore()
+                self._restore(cluster)
         with self.ending.counted(), self.phases.phase(Phase.GATHER):
             try:
                 if not self.options.keep and (killed := cluster.stop_kafka()):

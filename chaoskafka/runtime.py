@@ -5,7 +5,6 @@ In: a spec. Out: what opens such a cluster, and who asks it. `DOCKER` is the one
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -26,9 +25,10 @@ Note = Callable[[str], None]
 
 
 class Opens(Protocol):
-    """Opens a prepared cluster; leaving removes all that was created, unless `keep`. Blocks; `stop` cuts it short."""
+    """Opens a prepared cluster; leaving removes all that was created, unless `keep`. Blocks; the clock cuts it short:
+    what opens asks it between any two steps, from whichever thread."""
 
-    def __call__(self, *, run_id: str, stop: threading.Event, keep: bool) -> AbstractContextManager[Cluster]: ...
+    def __call__(self, *, run_id: str, clock: Clock, keep: bool) -> AbstractContextManager[Cluster]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

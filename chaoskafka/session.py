@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,18 +19,21 @@ from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster,
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.cluster.views import Views
-from chaoskafka.errors import EnvironmentFailure, FaultFailed, NoTarget, told
+from chaoskafka.errors import EnvironmentFailure, FaultFailed, Interrupted, NoTarget, RunTimeout, told
 from chaoskafka.faults import Injected
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.header import TopicFacts
 from chaoskafka.probes.observer import Arguments
 from chaoskafka.progress import Progress
+from chaoskafka.runtimes.ledger import Ledger, Unwritten
 from chaoskafka.scenario.plan import PlannedStep
-from chaoskafka.traffic import Traffic
+from chaoskafka.traffic import HURRY_S, Traffic
 from chaoskafka.workloads.worker.arguments import WorkerArguments
 
 A = TypeVar("A", bound=Node)
+R = TypeVar("R")
 
 OBSERVER_STARTS_S = 20.0  # a Python process in a new container: under 2 s, on a starved machine more
 OBSERVER_ENDS_S = 10.0
@@ -38,11 +41,14 @@ OBSERVER_ENDS_S = 10.0
 
 @dataclass(slots=True)
 class TargetStage:
-    """Where one fault is played: looks targets up on the living cluster, and keeps the evidence."""
+    """Where one fault is played: looks targets up on the living cluster, keeps the evidence, notes each undo."""
 
     cluster: Cluster
     views: Views
     rng: random.Random
+    ledger: Ledger = field(default_factory=Unwritten)
+    fault: int = 0  # its place in the plan
+    word: str = ""
     evidence: dict[str, object] = field(default_factory=dict)
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
@@ -59,6 +65,11 @@ class TargetStage:
             chosen.append(node)
         return tuple(chosen)
 
+    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo) -> list[R]:
+        """As `faults.Stage` says."""
+        owed = [Owed(fault=self.fault, word=self.word, node=node.spec.name, undo=undo) for node in nodes]
+        return self.ledger.act(nodes, owed, deed)
+
 
 @dataclass(slots=True, kw_only=True)
 class Session:
@@ -70,6 +81,7 @@ class Session:
     progress: Progress
     cluster: Cluster
     views: Views
+    ledger: Ledger = field(default_factory=Unwritten)
     acted_ns: int | None = None  # of the latest fault
     healing_ns: int | None = None  # when the latest healing began: recovery is counted from there
     watching: ClientProcess | None = None
@@ -94,7 +106,8 @@ class Session:
     @contextmanager
     def fault(self, step: PlannedStep) -> Iterator[Injected]:
         """Play one fault, leaving its events. Raises what the fault raises, after writing it down."""
-        stage = TargetStage(self.cluster, self.views, random.Random(step.seed))  # noqa: S311 - chance, not secrecy
+        rng = random.Random(step.seed)  # noqa: S311 - chance, not secrecy
+        stage = TargetStage(self.cluster, self.views, rng, ledger=self.ledger, fault=step.index, word=step.word)
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)
         hit: Injected | None = None
@@ -133,11 +146,13 @@ class Session:
             )
         if self.unstarted:
             raise FaultFailed(f"restoring reported success, and nothing was started on {', '.join(self.unstarted)}")
+        self.ledger.tick_all()
 
     def _healed(self, facts: Mapping[str, Any], hit: Injected) -> bool:
         """Write down that a fault was seen to heal, which it may be although its window was cut short."""
         if hit.heal_proof is None:
             return False
+        self.ledger.tick(facts["fault"])
         self.events.write("fault", state="healed", **facts, proof=hit.heal_proof)
         self.progress.note(f"{facts['word']}: healed")
         return True
@@ -179,9 +194,18 @@ class Session:
             yield traffic
         finally:
             try:
-                traffic.stop()
+                traffic.stop(within_s=HURRY_S if self._is_stopped() else None)
             finally:
                 traffic.collect(self.run_dir / "ops" / "tapes")
+
+    def _is_stopped(self) -> bool:
+        """Whether a stop was asked for: then nobody will judge what the clients did."""
+        with suppress(RunTimeout):
+            try:
+                self.clock.pause(0)
+            except Interrupted:
+                return True
+        return False
 
     def _end_observer(self, process: ClientProcess) -> None:
         into = self.run_dir / "logs" / "observer"

@@ -24,6 +24,7 @@ STEADY_S = 1.0  # load is steady when each producer had an acknowledgement of ea
 STEADY_MESSAGES = 3  # … or, at low rates, within the time of so many messages
 EVERY_S = 0.1  # between looks at the workers' status lines, which come every half second
 LEAVE_S = 10.0  # beyond a worker's own bounds for draining and closing, for a busy machine
+HURRY_S = 15.0  # for all workers, when nobody will judge what they did: enough to end, not to wait for a dead cluster
 
 
 class Traffic:
@@ -111,9 +112,9 @@ class Traffic:
             describe=lambda behind: "; ".join(behind[:6]) or "all there",
         )
 
-    def stop(self) -> None:
-        """End whatever still runs; no stop event cuts it short."""
-        self._stop(self.workers, UNSTOPPABLE)
+    def stop(self, *, within_s: float | None = None) -> None:
+        """End whatever still runs; no stop event cuts it short. `within_s` None: within the workers' own bounds."""
+        self._stop(self.workers, UNSTOPPABLE, within_s)
 
     def collect(self, tapes: Path) -> None:
         """Copy every worker's directory to `tapes`/<name>, with `exit.json`: how it ended."""
@@ -136,31 +137,51 @@ class Traffic:
         ended["killed_by_us"] = worker.name in self._killed or by_asking
         (into / "exit.json").write_text(json.dumps(ended) + "\n")
 
-    def _stop(self, workers: Iterable[WorkerArguments], clock: Clock) -> None:
+    def _stop(self, workers: Iterable[WorkerArguments], clock: Clock, within_s: float | None = None) -> None:
+        """Ask all, wait for all at once, kill those that are late: one that hangs holds up nobody else."""
         running = [w for w in workers if w.name in self._processes and w.name not in self._exits]
         for worker in running:
             self._asked.add(worker.name)
             self._processes[worker.name].terminate()
-        for worker in running:
-            process = self._processes[worker.name]
-            within_s = worker.drain_s + worker.close_s + LEAVE_S
-            try:
-                status = wait_until(
-                    f"{worker.name} to end",
-                    read=process.exited,
-                    good=lambda s: s is not None,
-                    within_s=within_s,
-                    clock=clock,
-                )
-            except WaitTimeout as hang:
-                self._events.write("error", where=worker.name, type="WaitTimeout", text=str(hang))
-                self._killed.add(worker.name)
-                process.kill()
-                status = process.wait(within_s=LEAVE_S)
-            assert status is not None
-            self._exits[worker.name] = status
-            ended = {"code": status.code, "signal": status.signal}
-            self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="exited", **ended)
+        if within_s is None:
+            within_s = max((worker.drain_s + worker.close_s for worker in running), default=0.0) + LEAVE_S
+        try:
+            wait_until(
+                "workers to end",
+                read=lambda: self._still_running(running),
+                good=lambda left: not left,
+                within_s=within_s,
+                clock=clock,
+            )
+        except WaitTimeout:
+            self._kill(self._still_running(running), within_s)
+
+    def _still_running(self, workers: Iterable[WorkerArguments]) -> list[WorkerArguments]:
+        """Those that have not ended; the end of each other one is written down once."""
+        left = []
+        for worker in workers:
+            if worker.name in self._exits:
+                continue
+            status = self._processes[worker.name].exited()
+            if status is None:
+                left.append(worker)
+            else:
+                self._note_exit(worker, status)
+        return left
+
+    def _kill(self, late: Sequence[WorkerArguments], within_s: float) -> None:
+        for worker in late:
+            text = f"waited {within_s:.1f} s for {worker.name} to end; it is killed"
+            self._events.write("error", where=worker.name, type="WaitTimeout", text=text)
+            self._killed.add(worker.name)
+            self._processes[worker.name].kill()
+        for worker in late:
+            self._note_exit(worker, self._processes[worker.name].wait(within_s=LEAVE_S))
+
+    def _note_exit(self, worker: WorkerArguments, status: ExitStatus) -> None:
+        self._exits[worker.name] = status
+        ended = {"code": status.code, "signal": status.signal}
+        self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="exited", **ended)
 
     def _said(self, worker: WorkerArguments) -> Mapping[str, object]:
         process = self._processes.get(worker.name)

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import ExitStatus
 from chaoskafka.cluster.rights import reading, writing
 from chaoskafka.cluster.security import Protection, Security, User
+from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.errors import (
     CommandFailed,
     EnvironmentFailure,
@@ -33,6 +35,8 @@ from chaoskafka.phases import Phase
 from chaoskafka.progress import Silent
 from chaoskafka.report.result import RESULT_FILE
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtimes import locks
+from chaoskafka.runtimes.ledger import read_ledger
 from chaoskafka.scenario.load import load_text
 from chaoskafka.verdict import Answer
 from tests.memory_cluster import Memory, MemoryCluster, Trouble
@@ -46,8 +50,9 @@ expect: [recovered]
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory answers at once; what it never says need not be awaited for a minute."""
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Memory answers at once; what it never says need not be awaited for a minute. Ledgers are written apart."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(run, "TAIL_S", 0.0)
     monkeypatch.setattr(traffic, "STEADY_S", 0.02)
     monkeypatch.setattr(run, "FORM_S", 0.5)
@@ -111,19 +116,90 @@ def test_a_run_in_which_nothing_goes_wrong_passes_and_leaves_nothing(tmp_path: P
     assert ended == [int(phase) for phase in Phase]
 
 
-@pytest.mark.parametrize("phase", list(Phase), ids=lambda phase: phase.name.lower())
-def test_ctrl_c_in_each_phase_exits_130_and_leaves_nothing(phase: Phase, tmp_path: Path) -> None:
-    def interrupt(begun: Phase, progress: Watching) -> None:
-        if begun is phase and not progress.noted.is_set():
-            os.kill(os.getpid(), signal.SIGINT)
-            assert progress.noted.wait(10)
+RESTORING = (Phase.RESTORE, Phase.GATHER, Phase.REMOVE)
+SIGNALS = [
+    (signal.SIGINT,),
+    (signal.SIGTERM,),
+    (signal.SIGHUP,),
+    (signal.SIGINT, signal.SIGINT),
+    (signal.SIGTERM, signal.SIGTERM),
+]
 
+
+@dataclass
+class Interrupting:
+    """Sends a signal when `phase` begins, and those that remain when restoring does, or at once if nothing is to be."""
+
+    phase: Phase
+    signals: list[signal.Signals]
+    sent_in: list[Phase] = field(default_factory=list)
+
+    def __call__(self, begun: Phase, progress: Watching) -> None:
+        if begun is self.phase or (self.sent_in and begun in RESTORING):
+            self.send(begun, progress)
+        while self.sent_in and self.phase not in range(Phase.FORM, Phase.REMOVE) and self.signals:
+            self.send(begun, progress)
+
+    def send(self, begun: Phase, progress: Watching) -> None:
+        if self.signals:
+            progress.noted.clear()
+            os.kill(os.getpid(), self.signals.pop(0))
+            assert progress.noted.wait(10)
+            self.sent_in.append(begun)
+
+
+@pytest.mark.parametrize("signals", SIGNALS, ids=lambda signals: "-".join(each.name for each in signals))
+@pytest.mark.parametrize("phase", list(Phase), ids=lambda phase: phase.name.lower())
+def test_a_signal_in_each_phase_exits_130_and_leaves_nothing(
+    phase: Phase, signals: tuple[signal.Signals, ...], tmp_path: Path
+) -> None:
     memory = Memory()
-    outcome = play(memory, tmp_path, progress=Watching(interrupt))
+    interrupting = Interrupting(phase, list(signals))
+    progress = Watching(interrupting)
+    outcome = play(memory, tmp_path, progress=progress)
+    assert interrupting.sent_in[0] is phase
+    assert [note.split(":")[0] for note in progress.notes if note.startswith("SIG")] == [each.name for each in signals]
     assert outcome.exit_code is ExitCode.INTERRUPTED
     opened = phase > Phase.OPEN
     assert memory.acts == (["open", "restore", "stop_kafka", "gather_logs", "remove"] if opened else [])
     assert all(node.running for node in (memory.cluster.nodes.values() if memory.cluster else ()))
+    assert list(locks.runs_directory().iterdir()) == []
+
+
+def test_a_run_whose_time_is_up_while_the_cluster_opens_is_cut_short(
+    tmp_path: Path, time_is_up: threading.Event
+) -> None:
+    memory = Memory(trouble={"open": lambda _: time_is_up.set()})
+    outcome = play(memory, tmp_path)
+    assert outcome.exit_code is ExitCode.ENVIRONMENT
+    assert broken_phases(outcome) == [Phase.OPEN]
+    assert errors_of(outcome) == ["RunTimeout"]
+
+
+def test_what_is_owed_stays_on_disk_while_a_node_is_down(tmp_path: Path) -> None:
+    def look(cluster: MemoryCluster) -> None:
+        if cluster.times("kill") == 1 and not seen:
+            (path,) = locks.runs_directory().glob("*.ledger")
+            seen.append(read_ledger(path).owed)
+
+    seen: list[tuple[Owed, ...]] = []
+    outcome = play(Memory(trouble={"knock": look}), tmp_path)
+    assert outcome.exit_code is ExitCode.PASS
+    assert seen == [(Owed(fault=0, word="kill", node="node-1", undo=Undo.START),)]
+    assert list(locks.runs_directory().iterdir()) == []
+
+
+def test_what_a_restoration_could_not_take_back_is_still_owed_if_the_removal_fails_too(tmp_path: Path) -> None:
+    memory = Memory(
+        trouble={
+            "start": lambda _: (_ for _ in ()).throw(WaitTimeout("no new process")),
+            "remove": raising(EnvironmentFailure("in use")),
+        }
+    )
+    play(memory, tmp_path)
+    (path,) = locks.runs_directory().iterdir()
+    assert [owed.node for owed in read_ledger(path).owed] == ["node-1"]
+    assert not locks.is_alive(path.stem)
 
 
 # What goes wrong where; the exit code; the phase that the events blame.
@@ -276,9 +352,12 @@ def test_a_disk_that_fills_up_does_not_keep_the_cluster(tmp_path: Path) -> None:
                             os.dup2(full.fileno(), int(link.name))
 
     memory = Memory()
-    with pytest.raises(OSError, match="No space"):  # from the event log itself, when it is closed
-        play(memory, tmp_path, progress=Watching(fill))
+    progress = Watching(fill)
+    outcome = play(memory, tmp_path, progress=progress)
+    assert outcome.exit_code is ExitCode.UNKNOWN
     assert memory.acts[-1] == "remove"
+    assert any("events.jsonl: cannot be written: No space left" in note for note in progress.notes)
+    assert events_of(outcome)  # what was there before can be read
 
 
 @pytest.fixture

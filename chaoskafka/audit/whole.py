@@ -17,7 +17,7 @@ from chaoskafka.clock import Clock, Deadline
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.views import Views
 from chaoskafka.history.header import TopicFacts
-from chaoskafka.history.tables import AuditedEnd, TopicPartition
+from chaoskafka.history.tables import AuditedEnd, TopicPartition, write_table
 
 PASSES_MAX = 3  # each costs a full reading; leadership that moves more often than this is not at rest
 SETTLE_SHARE = 0.5  # of the time that is left; the rest is for reading
@@ -100,7 +100,7 @@ class _Audit:
         for kind, frame in (("record", reading.tables.records()), ("batch", reading.tables.batches())):
             directory = self.run_dir / "audit" / kind
             directory.mkdir(parents=True, exist_ok=True)
-            frame.write_parquet(directory / partition.file)
+            write_table(frame, directory / partition.file)
 
     def write_ends(self, ends: Mapping[Partition, AuditedEnd]) -> None:
         """After every pass: what is known survives a harness that is killed in the next one."""

@@ -1,4 +1,4 @@
-"""`chaoskafka heal`: remove what dead runs left behind."""
+"""`chaoskafka heal`: take back what dead runs broke, and remove what they left behind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ def main(*, all_runs: bool) -> ExitCode:
     """Blocks while containers are removed. Raises EnvironmentFailure, WaitTimeout."""
     report = sweep(all_runs=all_runs)
     for run_id, names in report.removed.items():
-        say(f"removed {run_id}: {', '.join(names)}")
+        for deed in report.undone.get(run_id, ()):
+            say(f"undone {run_id}: {deed}")
+        say(f"removed {run_id}: {', '.join(names) or 'only its traces in the state directory were left'}")
     for run in report.left_alone:
         say(f"left alone {run.run_id}: {run.why}")
     if not report.removed and not report.left_alone:

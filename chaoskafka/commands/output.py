@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from chaoskafka.errors import GRAVEST_FIRST, ChaosKafkaError, ExitCode, UsageError
 from chaoskafka.report.as_junit import Unjudged, as_junit
@@ -29,24 +31,13 @@ def gravest(codes: Iterable[ExitCode]) -> ExitCode:
 
 
 def say(text: str) -> None:
-    """To stdout: what the command was called for. A reader who left (`| head`) changes no exit code."""
-    _out(visible(text, keep="\n"))
-
-
-def _out(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        # What a terminal of another encoding cannot show is a question mark to it, and no reason to fail.
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding).rstrip("\n") + "\n")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python fails again when it flushes at exit
+    """To stdout: what the command was called for."""
+    _write_to(sys.stdout, visible(text, keep="\n"))
 
 
 def complain(text: str) -> None:
     """To stderr; what came from outside moves no cursor there."""
-    sys.stderr.write(visible(text, keep="\n\t").rstrip("\n") + "\n")
-    sys.stderr.flush()
+    _write_to(sys.stderr, visible(text, keep="\n\t"))
 
 
 def explain(error: BaseException) -> None:
@@ -63,7 +54,7 @@ def show_result(result: Result, run_dir: Path) -> None:
     """The text report, as wide as the terminal allows."""
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size((WIDTH_PLAIN, 24)).columns if terminal else WIDTH_PLAIN
-    _out(as_text(result, run_dir, width=min(max(columns, WIDTH_MIN), WIDTH_MAX), colour=terminal))
+    _write_to(sys.stdout, as_text(result, run_dir, width=min(max(columns, WIDTH_MIN), WIDTH_MAX), colour=terminal))
 
 
 def write_reports(
@@ -85,6 +76,19 @@ def writable(*paths: Path | None) -> None:
         if path is not None:
             # A named pipe that nobody reads is refused, not waited for.
             _refusal_told(path, lambda path: os.close(os.open(path, _APPEND, 0o666)))
+
+
+def _write_to(stream: TextIO, text: str) -> None:
+    """A reader who left (`| head`, a terminal that was closed) changes no exit code. Raises OSError for a full disk."""
+    encoding = stream.encoding or "utf-8"
+    try:
+        # What a terminal of another encoding cannot show is a question mark to it, and no reason to fail.
+        stream.write(text.encode(encoding, "replace").decode(encoding).rstrip("\n") + "\n")
+        stream.flush()
+    except OSError as gone:
+        if gone.errno not in (errno.EPIPE, errno.EIO):
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python fails again when it flushes at exit
 
 
 def _write(path: Path, text: str) -> None:

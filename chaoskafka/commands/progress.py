@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TextIO
+from contextlib import contextmanager, suppress
+from typing import Any, TextIO, cast
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -92,11 +92,30 @@ class LiveProgress:
         return (self._clock.now_ns() - self._phase_ns) / NS_PER_S
 
 
+class _Unfailing:
+    """A stream whose reader may go at any time, as a terminal that is closed: what cannot be written is dropped."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self._stream.flush()
+
+
 @contextmanager
 def shown_on(stream: TextIO | None = None) -> Iterator[Progress]:
     """Progress on stderr, live if that is a terminal."""
     stream = stream or sys.stderr
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    console = Console(file=cast("TextIO", _Unfailing(stream)), highlight=False, markup=False, emoji=False)
     if not console.is_terminal or console.is_dumb_terminal:
         yield PlainProgress(stream)
         return

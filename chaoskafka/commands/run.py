@@ -14,6 +14,7 @@ from chaoskafka.commands.output import Judged, complain, explain, gravest, say, 
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
 from chaoskafka.history.events import read_events
+from chaoskafka.phases import interrupted_by_signals
 from chaoskafka.rehearsal import FAKE
 from chaoskafka.report.as_junit import Unjudged
 from chaoskafka.report.result import RESULT_FILE, read_result
@@ -39,9 +40,14 @@ class _Ended:
 
 
 def main(request: RunRequest) -> ExitCode:
-    """Blocks for minutes. Raises UsageError before anything was started."""
+    """Blocks for minutes. Raises UsageError before anything was started, and KeyboardInterrupt between runs."""
     if request.keep and request.runtime is RuntimeName.FAKE:
         raise UsageError("--keep: a rehearsal on runtime fake leaves nothing that could be kept")
+    with interrupted_by_signals():
+        return _run(request)
+
+
+def _run(request: RunRequest) -> ExitCode:
     scenarios = _load(request)
     writable(request.junit, request.json)
     _make_out(request.out)

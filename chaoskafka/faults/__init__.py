@@ -3,19 +3,24 @@
 A fault is a frozen keyword-only dataclass whose fields are its YAML keys. `inject(stage)` is a context manager:
 entering returns only when the fault was *seen* to bite, the body is the fault window, leaving heals exactly what was
 done and proves that too. A failed entry has undone itself. The four events are written by whoever plays the fault.
+
+A deed is done through `stage.act` only: so how it is taken back is on disk before it, for a process that comes after a
+harness that was killed. It is ticked off by whoever plays the fault, once `heal_proof` is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from chaoskafka.cluster.abilities import Node
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.undo import Undo
 
 A = TypeVar("A", bound=Node)
+R = TypeVar("R")
 Proof = Mapping[str, object]  # JSON values: what was observed, by which path, when
 
 
@@ -37,6 +42,13 @@ class Stage(Protocol):
         """Who the target is *now*; the evidence is recorded. May be called again.
 
         Raises NoTarget when nobody fits.
+        """
+        ...
+
+    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo) -> list[R]:
+        """Do `deed` to one node after the other, after `undo` was noted for all; returns what the deeds returned.
+
+        Raises EnvironmentFailure when it cannot be noted, and then nothing was done; and what the deed raises.
         """
         ...
 

@@ -16,6 +16,7 @@ from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import CanKill, Deed, Knock, Node, NodeState
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.undo import Undo
 from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
 
@@ -54,7 +55,7 @@ class Kill:
         if dead:
             raise FaultFailed(f"kill {self.target.text!r}: {', '.join(dead)} was down already, by another cause")
         try:
-            hit = self._kill(chosen, before)
+            hit = self._kill(stage, chosen, before)
         except BaseException as failed:
             _note_trouble(failed, self._start_all(chosen))
             raise
@@ -68,8 +69,8 @@ class Kill:
             raise
         hit.heal_proof = self._heal(chosen, before)
 
-    def _kill(self, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Injected:
-        deeds = [node.kill() for node in chosen]
+    def _kill(self, stage: Stage, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Injected:
+        deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
         deadline = Deadline.after(self.settle_s)
         proof = {
             node.spec.name: self._see_dead(node, deed, before[node.spec.node_id], deadline)

@@ -16,6 +16,7 @@ note       {text}
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,7 +26,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from chaoskafka.clock import Clock, MonotonicClock, utc_now
-from chaoskafka.errors import HistoryError
+from chaoskafka.errors import EnvironmentFailure, HistoryError
 from chaoskafka.history.stored import Mistyped, parse, read_bytes, typed
 
 
@@ -33,7 +34,8 @@ class EventLog:
     """Appends events; thread-safe; a context manager that closes the file."""
 
     def __init__(self, path: Path, clock: Clock | None = None) -> None:
-        self._file = path.open("a", encoding="utf-8")
+        self._path = path
+        self._file = path.open("ab", buffering=0)  # nothing is left over that closing could fail to write
         self._lock = threading.Lock()
         self._clock = clock or MonotonicClock()
 
@@ -44,15 +46,26 @@ class EventLog:
         self._file.close()
 
     def write(self, event: str, **fields: Any) -> int:
-        """Record one event now; returns its instant in ns."""
+        """Record one event now; returns its instant in ns. Raises EnvironmentFailure when there is no room for it."""
         at_ns = self._clock.now_ns()
         line = json.dumps(
             {"at_ns": at_ns, "at": utc_now().isoformat(timespec="milliseconds"), "event": event, **fields}
         )
         with self._lock:
-            self._file.write(line + "\n")
-            self._file.flush()
+            self._append(line.encode() + b"\n")
         return at_ns
+
+    def _append(self, rest: bytes) -> None:
+        whole_bytes = self._file.seek(0, os.SEEK_END)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as full:
+            with suppress(OSError):
+                self._file.truncate(whole_bytes)  # half a line would spoil the next one
+            raise EnvironmentFailure(
+                f"{self._path}: cannot be written: {full.strerror}", mend=f"df -h {self._path.parent}"
+            ) from full
 
 
 # What is read of each kind of event, and so must be what it says. Phases of old had no number.

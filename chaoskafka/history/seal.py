@@ -119,7 +119,7 @@ def _shaped(frame: pl.DataFrame, schema: pl.Schema, tape: Tape) -> pl.DataFrame:
 def _write_table(path: Path, frame: pl.DataFrame) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".parquet.partial")
-    frame.write_parquet(partial)
+    tables.write_table(frame, partial)
     if not pl.read_parquet(partial).equals(frame):
         raise HarnessError(f"{partial}: reads back otherwise than it was written")
     partial.replace(path)

@@ -14,7 +14,9 @@ nothing about may have no file. Message identity is (producer, incarnation, part
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -204,3 +206,10 @@ class WorkerReport:
     out_of_memory: bool  # the kernel's out-of-memory kill
     tape_whole: bool  # header, every segment and every record from the first to the last readable, sequences dense
     clock: str = ""  # the tape header's clock: instants on different clocks are never compared; "": not known
+
+
+def write_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write one table. Raises OSError, which Polars' own writing would not: it hides why there is no file in a text."""
+    packed = io.BytesIO()
+    frame.write_parquet(packed)
+    path.write_bytes(packed.getbuffer())

@@ -2,6 +2,7 @@
 
 The kernel drops the lock when the process ends, however it ends. Locks are files in the user's state directory
 (`runs/<run id>.lock`). A lock is taken before anything is created, so that what exists and has no held lock is stray.
+Beside it are the run's undo ledger and its scratch directory.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,8 @@ from chaoskafka.clock import wait_until
 from chaoskafka.errors import EnvironmentFailure, UsageError, WaitTimeout
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # also part of container names, which the engine limits to these
+
+LOCK, LEDGER, SCRATCH = ".lock", ".ledger", ".scratch"  # what a run has in the directory of locks
 
 _TAKE_WITHIN_S = 2.0  # a sweep of another process holds the lock for an instant while it looks
 
@@ -40,13 +44,13 @@ def _not_writable(path: Path, refused: OSError) -> EnvironmentFailure:
 
 @contextmanager
 def run_lock(run_id: str) -> Iterator[Path]:
-    """Hold the lock of `run_id`; yields its file, which is removed on leaving. Blocks up to 2 s.
+    """Hold the lock of `run_id`; yields its file, removed on leaving, as is its scratch directory. Blocks up to 2 s.
 
     Raises UsageError when the id is malformed or a living run has it.
     """
     if not RUN_ID.fullmatch(run_id):
         raise UsageError(f"run id {run_id!r}: at most 40 of a-z, 0-9, '_', '.', '-', beginning with a letter or digit")
-    path = runs_directory() / f"{run_id}.lock"
+    path = runs_directory() / f"{run_id}{LOCK}"
     try:
         descriptor = wait_until(
             f"the lock {path}",
@@ -63,32 +67,39 @@ def run_lock(run_id: str) -> Iterator[Path]:
         os.write(descriptor, f"{os.getpid()}\n".encode())
         yield path
     finally:
+        shutil.rmtree(path.with_name(f"{run_id}{SCRATCH}"), ignore_errors=True)
         path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
+def scratch_directory(run_id: str) -> Path:
+    """A directory for the run's own files, made now; it goes with the lock. A dead run's is found and removed by its
+    name, which those in the machine's temporary directory would not be."""
+    path = runs_directory() / f"{run_id}{SCRATCH}"
+    path.mkdir()
+    return path
+
+
 def is_alive(run_id: str) -> bool:
-    """Whether some process holds the lock of `run_id`. A missing or foreign id has none."""
-    path = runs_directory() / f"{run_id}.lock"
-    if not RUN_ID.fullmatch(run_id) or not path.exists():
-        return False
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        return not _try_lock(descriptor)
-    finally:
-        os.close(descriptor)
+    """Whether some process holds the lock, or the ledger, of `run_id`. A missing or foreign id has none."""
+    above = runs_directory()
+    return RUN_ID.fullmatch(run_id) is not None and any(_is_held(above / f"{run_id}{of}") for of in (LOCK, LEDGER))
+
+
+def dead_runs() -> set[str]:
+    """Ids of runs of which there is a lock file or a ledger, and no process that holds it."""
+    above = runs_directory()
+    ids = {path.name.removesuffix(of) for of in (LOCK, LEDGER) for path in above.glob(f"*{of}")}
+    return {run_id for run_id in ids if RUN_ID.fullmatch(run_id) and not is_alive(run_id)}
 
 
 def forget(run_id: str) -> None:
-    """Remove the lock file of a dead run; harmless when there is none."""
+    """Remove what a dead run has in the directory of locks; harmless when that is nothing."""
     if RUN_ID.fullmatch(run_id) and not is_alive(run_id):
-        (runs_directory() / f"{run_id}.lock").unlink(missing_ok=True)
-
-
-def forget_dead() -> None:
-    """Remove the lock file of every dead run."""
-    for path in runs_directory().glob("*.lock"):
-        forget(path.stem)
+        above = runs_directory()
+        (above / f"{run_id}{LEDGER}").unlink(missing_ok=True)
+        shutil.rmtree(above / f"{run_id}{SCRATCH}", ignore_errors=True)
+        (above / f"{run_id}{LOCK}").unlink(missing_ok=True)  # last: by it the others are found
 
 
 def _take(path: Path) -> int | None:
@@ -114,3 +125,16 @@ def _try_lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except PermissionError:
+        return True  # another user's: it cannot be told, so it is left alone
+    try:
+        return not _try_lock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka.clock import wait_until
+from chaoskafka.clock import MonotonicClock, wait_until
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Cluster, ExitStatus, Knock
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
@@ -254,7 +254,10 @@ def test_a_stop_during_the_start_leaves_nothing(engine: Engine, images: Images) 
     run_id = f"test-stop-{os.getpid()}"
     stop = threading.Event()
     stop.set()
-    with pytest.raises(Interrupted), open_cluster(ClusterSpec(nodes=1), run_id=run_id, images=images, stop=stop):
+    with (
+        pytest.raises(Interrupted),
+        open_cluster(ClusterSpec(nodes=1), run_id=run_id, images=images, clock=MonotonicClock(stop)),
+    ):
         pass
     assert objects_of(engine, run_id) == []
 

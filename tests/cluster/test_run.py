@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -151,40 +148,3 @@ def test_acks_1_over_a_frozen_leader_loses_and_fails_with_the_count(images: obje
     assert lost.found >= 10
     assert len(lost.evidence) > 0
     assert outcome.exit_code is ExitCode.FAIL
-
-
-def started(tmp_path: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), "--out", str(tmp_path)]
-    with (tmp_path / "output.txt").open("wb") as output:
-        return subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-
-
-def wait_for_phase(process: subprocess.Popen[bytes], tmp_path: Path, phase: Phase) -> None:
-    """Until its plain lines say that the phase has begun."""
-    wait_until(
-        phase.title,
-        read=lambda: f"phase {int(phase)}:" in (tmp_path / "output.txt").read_text() or process.poll() is not None,
-        good=bool,
-        within_s=180,
-    )
-    assert process.poll() is None, (tmp_path / "output.txt").read_text()
-
-
-def test_ctrl_c_in_the_middle_restores_gathers_removes_and_exits_130(images: object, tmp_path: Path) -> None:
-    process = started(tmp_path)
-    wait_for_phase(process, tmp_path, Phase.PLAY)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=180) == ExitCode.INTERRUPTED
-    (run_dir,) = (tmp_path / SCENARIO.stem).glob("2*")
-    assert (run_dir / "logs" / "node-1.log").stat().st_size > 0
-
-
-def test_a_harness_killed_in_the_middle_is_cleaned_up_by_heal(engine: Engine, images: object, tmp_path: Path) -> None:
-    before = ours(engine)
-    process = started(tmp_path)
-    wait_for_phase(process, tmp_path, Phase.PLAY)
-    process.kill()
-    process.wait(timeout=30)
-    assert ours(engine) - before
-    heal = subprocess.run([sys.executable, "-m", "chaoskafka", "heal", "--all"], timeout=120, check=False)
-    assert heal.returncode == 0

@@ -1,5 +1,6 @@
 """Run locks: held while the process lives, free after its death, however it died."""
 
+import fcntl
 import subprocess
 import sys
 from pathlib import Path
@@ -57,12 +58,25 @@ def test_forgetting_spares_the_living() -> None:
     assert list(locks.runs_directory().iterdir()) == []
 
 
-def test_forgetting_all_the_dead() -> None:
-    for name in ("dead", "long-dead"):
-        (locks.runs_directory() / f"{name}.lock").touch()
-    with locks.run_lock("living") as path:
-        locks.forget_dead()
-        assert list(locks.runs_directory().iterdir()) == [path]
+def test_the_dead_are_found_by_lock_or_ledger_and_forgotten_with_all_they_had() -> None:
+    for name in ("dead.lock", "long-dead.ledger", "v1.2.lock", "Not An Id.lock"):
+        (locks.runs_directory() / name).touch()
+    with locks.run_lock("dead"):
+        assert locks.scratch_directory("dead").is_dir()
+        assert locks.dead_runs() == {"long-dead", "v1.2"}
+    assert not (locks.runs_directory() / "dead.scratch").exists()
+    (locks.runs_directory() / "long-dead.scratch").mkdir()
+    for name in ("long-dead", "v1.2"):
+        locks.forget(name)
+    assert [path.name for path in locks.runs_directory().iterdir()] == ["Not An Id.lock"]
+
+
+def test_a_held_ledger_is_a_life_too() -> None:
+    with (locks.runs_directory() / "r3.ledger").open("w") as ledger:
+        fcntl.flock(ledger, fcntl.LOCK_EX)
+        assert locks.is_alive("r3")
+        locks.forget("r3")
+    assert locks.dead_runs() == {"r3"}
 
 
 @pytest.mark.parametrize("run_id", ["", "../x", "Upper", "a" * 41, "-a", "a/b"])

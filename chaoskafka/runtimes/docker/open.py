@@ -7,8 +7,6 @@ registered, by name, before the thing is created.
 
 from __future__ import annotations
 
-import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +15,7 @@ from pathlib import Path
 
 from docker.models.containers import Container
 
-from chaoskafka.clock import Clock, MonotonicClock
+from chaoskafka.clock import UNSTOPPABLE, Clock
 from chaoskafka.cluster import config, secured
 from chaoskafka.cluster.abilities import Address, ClientProcess, Cluster
 from chaoskafka.cluster.credentials import Credentials, make_credentials
@@ -41,7 +39,7 @@ from chaoskafka.runtimes.docker.node import DockerNode
 from chaoskafka.runtimes.docker.reach import Reach, reach_of
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 from chaoskafka.runtimes.docker.room import check_disk
-from chaoskafka.runtimes.locks import run_lock
+from chaoskafka.runtimes.locks import run_lock, scratch_directory
 
 HOST_MEMORY_MIB = 128  # of a host container: `sleep`, and the tools that are executed in it
 STOP_WITHIN_S = 60.0  # measured 3-5 s for a clean stop; Kafka's own budget for it is 5 minutes
@@ -59,18 +57,17 @@ class Images:
 
 @contextmanager
 def open_cluster(
-    spec: ClusterSpec, *, run_id: str, images: Images, stop: threading.Event | None = None, keep: bool = False
+    spec: ClusterSpec, *, run_id: str, images: Images, clock: Clock = UNSTOPPABLE, keep: bool = False
 ) -> Iterator[Cluster]:
     """Start every node and yield the cluster once all processes run; whether Kafka is ready is another question.
 
-    Blocks. `stop` cuts the start short (Interrupted), never the removal. `keep` leaves all that was created when the
-    block ends without an error: once this process has ended it counts as a dead run's, for a sweep to remove. Raises
-    UsageError for what cannot be started as written, and EnvironmentFailure.
+    Blocks. `clock` may cut the start short (Interrupted, RunTimeout), never the removal. `keep` leaves all that was
+    created when the block ends without an error: once this process has ended it counts as a dead run's, for a sweep to
+    remove. Raises UsageError for what cannot be started as written, and EnvironmentFailure.
     """
     kafka_version(spec.kafka)
     config.check_config(spec.config)
-    clock = MonotonicClock(stop)
-    with run_lock(run_id), connect() as engine, tempfile.TemporaryDirectory(prefix="chaoskafka-") as scratch:
+    with run_lock(run_id), connect() as engine:
         check_images(engine, [images.kafka, images.toolbox, images.client])
         members = spec.members
         check_memory(engine, (spec.memory_mib + HOST_MEMORY_MIB) * len(members), f"a cluster of {len(members)} nodes")
@@ -90,7 +87,7 @@ def open_cluster(
                 run_id=run_id,
                 image=images.client,
                 network=builder.network,
-                sources=pack_sources(Path(scratch)),
+                sources=pack_sources(scratch_directory(run_id)),
             )
             builder.register(removal)
             removal.add("removing clients", clients.remove_all)

@@ -1,24 +1,34 @@
-"""Removes what dead runs left behind, by label alone.
+"""Heals what dead runs left behind: takes back what their ledgers still owe, then removes everything by label.
 
-In goes the engine; out comes a report of what was removed, and of what was left alone and why. A run lives while its
-lock is held or its owner, named in its labels, still is a process of this machine; so neither a lost state directory
-nor another user's is a reason to take a living run down. Runs that another machine started through the same engine
-cannot be seen from here: they are touched only when asked for.
+In goes the engine; out comes a report of what was undone and removed, and of what was left alone and why. A run lives
+while its lock is held or its owner, named in its labels, still is a process of this machine; so neither a lost state
+directory nor another user's is a reason to take a living run down. Runs that another machine started through the same
+engine cannot be seen from here: they are touched only when asked for. Labels alone suffice; a ledger that is lost or
+spoilt only shortens the report.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from chaoskafka.clock import UNSTOPPABLE
+from chaoskafka.cluster.undo import Owed, Undo
+from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker import containers, network
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
-from chaoskafka.runtimes.docker.labels import OWNER, RUN, Owner
+from chaoskafka.runtimes.docker.labels import NODE, OWNER, ROLE, RUN, Owner, Part
 from chaoskafka.runtimes.docker.life import why_spared
 from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.ledger import Point, announce, ledger_path, read_ledger
+
+# A harness that was killed may have asked for something that the engine finishes only now: creating a container took up
+# to a second on a busy machine. So a look that found a dead run is followed by another, until one finds none.
+AGAIN_S = 1.5
+LOOKS_MAX = 20  # what still appears after half a minute is not an echo of a dead run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +39,13 @@ class LeftAlone:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SweepReport:
-    """Names of removed objects by run, and the runs that were left alone."""
+    """What was done, by run: deeds that were taken back, names of removed objects; the runs that were left alone."""
 
-    removed: Mapping[str, Sequence[str]]
-    left_alone: tuple[LeftAlone, ...]
+    undone: dict[str, list[str]] = field(default_factory=dict)
+    removed: dict[str, list[str]] = field(default_factory=dict)
+    left_alone: tuple[LeftAlone, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,38 +56,99 @@ class _Found:
     containers: list[str] = field(default_factory=list)
     volumes: list[str] = field(default_factory=list)
     networks: list[str] = field(default_factory=list)
+    kafka: dict[str, str] = field(default_factory=dict)  # node -> the container of its Kafka
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.containers, *self.volumes, *self.networks]
 
 
 def sweep(*, all_runs: bool = False) -> SweepReport:
-    """Remove everything of dead runs that this machine started; with `all_runs`, also those of other machines.
+    """Heal dead runs that this machine started; with `all_runs`, also those of other machines.
 
-    Never touches a run whose harness is seen to live. Blocks. Tries everything, then raises the first error
+    Never touches a run whose harness is seen to live. Blocks. Tries every run, then raises the first error
     (EnvironmentFailure, WaitTimeout) with the others as notes.
     """
-    removed: dict[str, Sequence[str]] = {}
+    report = SweepReport()
+    with connect() as engine:
+        for _ in range(LOOKS_MAX):
+            dead = _look(engine, report, all_runs=all_runs)
+            if not dead:
+                break
+            with Removal() as steps:
+                for run_id, found in dead.items():
+                    steps.add(f"healing run {run_id}", partial(_heal, engine, run_id, found, report))
+            UNSTOPPABLE.pause(AGAIN_S)
+    return report
+
+
+def _look(engine: Engine, report: SweepReport, *, all_runs: bool) -> dict[str, _Found]:
+    """Everything of every dead run, by its id; those that are left alone are told."""
+    dead: dict[str, _Found] = {run_id: _Found() for run_id in sorted(locks.dead_runs())}
     left_alone = []
-    with connect() as engine, Removal() as steps:
-        found_runs = sorted(_by_run(engine).items())
-        running = containers.running_ids(engine)
-        for run_id, found in found_runs:
-            why = why_alive(run_id, found.owners, all_runs=all_runs, running=running, is_local=engine.is_local)
-            if why is not None:
-                left_alone.append(LeftAlone(run_id=run_id, why=why))
-                continue
-            removed[run_id] = [*found.containers, *found.volumes, *found.networks]
-            steps.add(f"removing run {run_id}", partial(_remove_run, engine, found))
-    locks.forget_dead()
-    return SweepReport(removed=removed, left_alone=tuple(left_alone))
-
-
-def dead_runs(engine: Engine) -> Mapping[str, Sequence[str]]:
-    """What a sweep would remove, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
+    found_runs = sorted(_by_run(engine).items())
     running = containers.running_ids(engine)
-    return {
-        run_id: [*found.containers, *found.volumes, *found.networks]
-        for run_id, found in sorted(_by_run(engine).items())
-        if why_alive(run_id, found.owners, all_runs=False, running=running, is_local=engine.is_local) is None
-    }
+    for run_id, found in found_runs:
+        why = why_alive(run_id, found.owners, all_runs=all_runs, running=running, is_local=engine.is_local)
+        if why is None:
+            dead[run_id] = found
+        else:
+            dead.pop(run_id, None)
+            left_alone.append(LeftAlone(run_id=run_id, why=why))
+    report.left_alone = tuple(left_alone)
+    return dead
+
+
+def _heal(engine: Engine, run_id: str, found: _Found, report: SweepReport) -> None:
+    """Each step leaves the earlier traces of the run, so that whoever is killed here is followed by another heal."""
+    if undone := _undo(engine, run_id, found):
+        report.undone.setdefault(run_id, []).extend(undone)
+    announce(Point.HEAL_BEFORE_REMOVAL)
+    removed = report.removed.setdefault(run_id, [])
+    removed.extend(name for name in found.names if name not in removed)
+    _remove_run(engine, found)
+    announce(Point.HEAL_BEFORE_FORGETTING)
+    locks.forget(run_id)
+
+
+def _undo(engine: Engine, run_id: str, found: _Found) -> list[str]:
+    """Take back what the ledger still owes, last deed first. What cannot be taken back is told: its removal follows."""
+    if not locks.RUN_ID.fullmatch(run_id):
+        return []
+    ledger = read_ledger(ledger_path(run_id))
+    told = [f"{ledger.problem}; healed by labels"] if ledger.problem else []
+    for owed in reversed(ledger.owed):
+        announce(Point.HEAL_BEFORE_UNDO)
+        told.append(f"{owed.word} of {owed.node}: {_take_back(engine, found, owed)}")
+        announce(Point.HEAL_AFTER_UNDO)
+    return told
+
+
+def _take_back(engine: Engine, found: _Found, owed: Owed) -> str:
+    kafka = found.kafka.get(owed.node)
+    if kafka is None:
+        return "nothing is left of it"
+    try:
+        return _UNDO[owed.undo](engine, kafka)
+    except EnvironmentFailure as failed:
+        return f"could not be undone: {failed.problem}"
+
+
+def _start(engine: Engine, kafka: str) -> str:
+    with asking(f"starting {kafka}"):
+        if engine.api.api.inspect_container(kafka)["State"]["Running"]:
+            return "it runs"
+        engine.api.api.start(kafka)
+        state = engine.api.api.inspect_container(kafka)["State"]
+    return "started again" if state["Running"] else f"started, and ended with {state['ExitCode']}"
+
+
+_UNDO: Mapping[Undo, Callable[[Engine, str], str]] = {Undo.START: _start}
+
+
+def dead_runs(engine: Engine) -> dict[str, list[str]]:
+    """What a sweep would remove, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
+    return {run_id: found.names for run_id, found in _look(engine, SweepReport(), all_runs=False).items()}
 
 
 def why_alive(
@@ -113,6 +185,8 @@ def _by_run(engine: Engine) -> dict[str, _Found]:
             found.owners.add(labels.get(OWNER, "unknown"))
             name = each["Names"][0].lstrip("/") if kind == "containers" else each["Name"]
             getattr(found, kind).append(name)
+            if labels.get(ROLE) == Part.KAFKA and NODE in labels:
+                found.kafka[labels[NODE]] = name
     return runs
 
 
