@@ -5,6 +5,8 @@ state directory and a directory for temporary files of its own: so what it leave
 
 --die-at N       die at the numbered point N of the undo ledger's protocol
 --hold N         stay for HOLD_S at the beginning of phase N, so that a signal surely finds the run in it
+--full-in N      from the beginning of phase N on no file grows beyond the size of events.jsonl, as on a full disk
+--worker-disk N  each worker writes to a disk of N KiB
 --api-timeout-s  how long the engine may take for an answer
 """
 
@@ -12,13 +14,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +29,15 @@ from chaoskafka import cli
 from chaoskafka.clock import wait_until
 from chaoskafka.cluster.undo import Owed
 from chaoskafka.history.events import EventLog, read_events
+from chaoskafka.history.tape import RECORD_BYTES
 from chaoskafka.phases import Phase
 from chaoskafka.runtimes.docker import containers, engine
+from chaoskafka.runtimes.docker.clients import DIRECTORY
 from chaoskafka.runtimes.docker.engine import Engine
+from chaoskafka.runtimes.docker.labels import ROLE, Part
 from chaoskafka.runtimes.ledger import Point, observe, read_ledger
 from chaoskafka.runtimes.locks import LEDGER
+from chaoskafka.workloads.worker.arguments import WorkerArguments
 from tests.cluster.conftest import objects_of
 
 ROOT = Path(__file__).parents[2]
@@ -154,17 +161,38 @@ def die_at(point: Point) -> None:
     observe(lambda passed: os.kill(os.getpid(), signal.SIGKILL) if passed is point else None)
 
 
-def hold_in(phase: Phase) -> None:
-    """Stay a moment at the beginning of `phase`, once its event is written."""
+def at_the_beginning(phase: Phase, act: Callable[[EventLog], object]) -> None:
+    """Do `act` when the event of `phase` is written."""
     write = EventLog.write
 
-    def held(log: EventLog, event: str, **fields: Any) -> int:
+    def acting(log: EventLog, event: str, **fields: Any) -> int:
         at_ns = write(log, event, **fields)
         if event == "phase" and fields["number"] == phase and fields["state"] == "begin":
-            threading.Event().wait(HOLD_S)
+            act(log)
         return at_ns
 
-    EventLog.write = held  # type: ignore[method-assign]
+    EventLog.write = acting  # type: ignore[method-assign]
+
+
+def fill_disk(log: EventLog) -> None:
+    """A limit on the size of files is met by a write as a full disk is."""
+    limit = log._path.stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+
+
+def limit_disks(kib: int) -> None:
+    """Each worker writes to a small disk of its own, in small segments. The engine cannot copy from it."""
+    plain, small = containers._draft, f"size={kib}k,mode=1777"
+
+    def draft(plan: containers.Plan) -> Any:
+        made = plain(plan)
+        if plan.labels[ROLE] == Part.CLIENT:
+            made.with_kwargs(**made._kwargs, tmpfs={DIRECTORY: small})
+        return made
+
+    containers._draft = draft
+    to_json = WorkerArguments.to_json
+    WorkerArguments.to_json = lambda self: to_json(replace(self, segment_bytes=32 * RECORD_BYTES))  # type: ignore[method-assign]
 
 
 def main(words: list[str]) -> None:
@@ -174,7 +202,11 @@ def main(words: list[str]) -> None:
             case ["--die-at", number, *words]:
                 die_at(Point(int(number)))
             case ["--hold", number, *words]:
-                hold_in(Phase(int(number)))
+                at_the_beginning(Phase(int(number)), lambda _: threading.Event().wait(HOLD_S))
+            case ["--full-in", number, *words]:
+                at_the_beginning(Phase(int(number)), fill_disk)
+            case ["--worker-disk", kib, *words]:
+                limit_disks(int(kib))
             case ["--api-timeout-s", seconds, *words]:
                 engine.API_TIMEOUT_S = containers.API_TIMEOUT_S = int(seconds)
             case _:

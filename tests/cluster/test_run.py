@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import docker
 import pytest
 
 from chaoskafka.clock import wait_until
-from chaoskafka.cluster.abilities import CanKill, Deed, Node
+from chaoskafka.cluster.abilities import CanHostClients, CanKill, Deed, Node
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import ExitCode, FaultFailed
@@ -23,6 +24,8 @@ from chaoskafka.phases import Phase
 from chaoskafka.progress import Silent
 from chaoskafka.report.result import Result
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtimes.docker import ABILITIES
+from chaoskafka.runtimes.docker.clients import Clients
 from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.labels import NODE, RUN
 from chaoskafka.runtimes.docker.node import DockerNode
@@ -84,15 +87,79 @@ def test_a_killed_leader_costs_nothing_and_is_judged_again_without_its_result(im
     assert judge(outcome.run_dir) == result
 
 
-def test_a_kill_that_lies_is_unknown(images: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def kill_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     def pretend(node: DockerNode) -> Deed:
-        return Deed(what=f"SIGKILL to {node.spec.name}", means="a lie", acted_ns=1)
+        return Deed(what=f"SIGKILL to {node.spec.name}", means="a lie", acted_ns=time.monotonic_ns())
 
     monkeypatch.setattr(DockerNode, "kill", pretend)
-    scenario = load_scenario(SCENARIO, settings=["plan[0].kill.settle_s=2"])
-    outcome = play(scenario, tmp_path)
+
+
+def start_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the fault and to the restoration."""
+
+    def pretend(node: DockerNode, *, within_s: float) -> Deed:
+        return Deed(what=f"start of {node.spec.name}", means="a lie", acted_ns=time.monotonic_ns())
+
+    monkeypatch.setattr(DockerNode, "start", pretend)
+
+
+LIAR = """
+import json, signal, sys, time
+told = json.loads(sys.argv[1])
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+places = [f"{told['topic']}/{number}" for number in range(told["partitions"])]
+while True:
+    now_ns = time.monotonic_ns()
+    print(json.dumps({
+        "at_ns": now_ns, "offered": 9, "acknowledged": 9, "acked_per_partition": dict.fromkeys(places, 9),
+        "last_ack_ns": dict.fromkeys(places, now_ns), "read": 9, "positions": dict.fromkeys(places, 9),
+    }), flush=True)
+    time.sleep(0.2)
+"""
+
+
+def client_host_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its workers say that load flows, and never send or read."""
+    launch = Clients.launch
+
+    def pretend(clients: Clients, name: str, argv: Sequence[str], env: Mapping[str, str]) -> object:
+        return launch(clients, name, argv if name == "observer" else ["python", "-c", LIAR, argv[-1]], env)
+
+    monkeypatch.setattr(Clients, "launch", pretend)
+
+
+# Each ability that the runtime has: how it lies, settings that make waiting for what never comes short, who notices.
+LIES: dict[type, list[tuple[Callable[[pytest.MonkeyPatch], None], list[str], str]]] = {
+    CanKill: [
+        (kill_lies, ["plan[0].kill.settle_s=2"], "took_effect"),
+        (start_lies, ["plan[0].kill.heal_s=2"], "took_effect"),
+    ],
+    CanHostClients: [(client_host_lies, [], "no_lost_acknowledged")],
+}
+
+
+@pytest.mark.parametrize(
+    ("lie", "settings", "noticed_by"),
+    [pytest.param(*lie, id=lie[0].__name__) for lies in LIES.values() for lie in lies],
+)
+def test_an_ability_that_lies_is_unknown(
+    lie: Callable[[pytest.MonkeyPatch], None],
+    settings: list[str],
+    noticed_by: str,
+    images: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It does nothing and reports success."""
+    lie(monkeypatch)
+    outcome = play(load_scenario(SCENARIO, settings=settings), tmp_path)
+    found = answers(judge(outcome.run_dir))
+    assert found[noticed_by] is Answer.UNKNOWN
     assert outcome.exit_code is ExitCode.UNKNOWN
-    assert answers(judge(outcome.run_dir))["took_effect"] is Answer.UNKNOWN
+
+
+def test_every_ability_of_the_runtime_is_made_to_lie() -> None:
+    assert set(LIES) == set(ABILITIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

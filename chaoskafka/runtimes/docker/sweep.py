@@ -147,8 +147,9 @@ _UNDO: Mapping[Undo, Callable[[Engine, str], str]] = {Undo.START: _start}
 
 
 def dead_runs(engine: Engine) -> dict[str, list[str]]:
-    """What a sweep would remove, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
-    return {run_id: found.names for run_id, found in _look(engine, SweepReport(), all_runs=False).items()}
+    """What a sweep would remove from the engine, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
+    dead = _look(engine, SweepReport(), all_runs=False)
+    return {run_id: found.names for run_id, found in dead.items() if found.names}
 
 
 def why_alive(

@@ -7,6 +7,7 @@ exit code (report.py).
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -61,8 +62,9 @@ def work(arguments: WorkerArguments, directory: Path, place: Place) -> int:
             return _run(arguments, tape, report, directory, place)
     except Exception:  # noqa: BLE001 - it becomes data: the judge must not take our own bug for the client's
         report.crash = traceback.format_exc()
-        report.save(directory)
         place.err.write(report.crash)
+        with suppress(OSError):  # for want of room on the disk: then stderr has it
+            report.save(directory)
         return EXIT_CRASH
 
 
