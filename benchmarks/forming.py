@@ -12,7 +12,6 @@ import re
 import secrets
 import sys
 import tempfile
-import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -75,7 +74,7 @@ def _ours() -> Figures:
     clock = MonotonicClock()
     opens = DOCKER.prepare(SPEC, lambda _: None, clock)
     began_s = time.monotonic()
-    with opens(run_id=f"bench-{secrets.token_hex(3)}", stop=threading.Event(), keep=False) as cluster:
+    with opens(run_id=f"bench-{secrets.token_hex(3)}", clock=clock, keep=False) as cluster:
         wait_formed(DOCKER.views(cluster.host_addresses(), PLAINTEXT), SPEC, within_s=WITHIN_S, clock=clock)
         formed_s, formed_at_s = time.monotonic() - began_s, time.time()
         with tempfile.TemporaryDirectory() as name:

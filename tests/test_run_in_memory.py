@@ -55,8 +55,6 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(run, "TAIL_S", 0.0)
     monkeypatch.setattr(traffic, "STEADY_S", 0.02)
-    monkeypatch.setattr(run, "FORM_S", 0.5)
-    monkeypatch.setattr(run, "GATE_S", 0.5)
     monkeypatch.setattr(ready, "EVERY_S", 0.01)
     monkeypatch.setattr(settle, "READINGS_APART_S", 0.01)
 
@@ -437,7 +435,9 @@ def test_a_group_that_does_not_read_to_the_end_leaves_tables_all_the_same(
     assert outcome.exit_code is ExitCode.UNKNOWN
 
 
-def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path) -> None:
+def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "GATE_S", 0.5)
+
     def fall_silent(cluster: MemoryCluster) -> None:
         cluster.clients["produce-1"].silent = True
 

@@ -7,9 +7,8 @@ exit code (report.py).
 from __future__ import annotations
 
 import traceback
-from contextlib import suppress
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TextIO
