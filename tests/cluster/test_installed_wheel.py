@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from chaoskafka.cluster.spec import ClusterSpec
+from chaoskafka.images import ensure
 from chaoskafka.runtimes.docker.engine import Engine
-from chaoskafka.runtimes.docker.open import Images
 from tests.installation import build, install
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
 
-def test_an_installed_wheel_builds_plays_judges_and_heals(engine: Engine, images: Images, tmp_path: Path) -> None:
+def test_an_installed_wheel_builds_plays_judges_and_heals(engine: Engine, tmp_path: Path) -> None:
+    images = ensure(ClusterSpec().kafka)
     installed = install(build(tmp_path)[1], tmp_path)
     # The very images that the clone uses: a recipe that came out different would be built anew, and renamed.
     code, out, err = installed.call("image", "build")
