@@ -1,6 +1,6 @@
 """`python -m benchmarks`: all of them, one after the other, then the pages that show their figures.
 
-Takes about twenty-five minutes on two cores that have nothing else to do. Arguments go to each of them.
+Takes about twenty minutes on two cores that have nothing else to do. Arguments go to each of them.
 """
 
 from __future__ import annotations
