@@ -27,21 +27,26 @@ TOTAL, NEEDED, OWN = "the demo", "what Kafka needs", "the harness's own"
 def main() -> int:
     """Returns the exit code. Takes about two minutes for each run."""
     count = pairs_asked(f"{__doc__} A pair is one run.")
+    plain_start_s = _plain_start_s()
     runs: list[Figures] = []
     for number in range(count):
         with turn():
-            runs.append(_played())
+            runs.append(_played(plain_start_s))
         say(f"  run {number + 1} of {count}: {runs[-1][TOTAL]:.1f} s, of which Kafka needs {runs[-1][NEEDED]:.1f} s")
     return report(
         "demo", [Series(label=label, unit="s", samples=[run[label] for run in runs]) for label in runs[0]], []
     )
 
 
-def _played() -> Figures:
+def _played(plain_start_s: float) -> Figures:
     with tempfile.TemporaryDirectory() as out:
         whole = child(sys.executable, "-m", "chaoskafka", "run", SCENARIO, "--out", out)
         (run_dir,) = (Path(out) / SCENARIO).glob("2*")
-        events = read_events(run_dir / "events.jsonl")
+        return shares(read_events(run_dir / "events.jsonl"), whole_s=whole.wall_s, plain_start_s=plain_start_s)
+
+
+def shares(events: list[Event], *, whole_s: float, plain_start_s: float) -> Figures:
+    """Seconds of one run: in all, what Kafka needs and the rest, and by phase."""
     phases = _phases(events)
     steps = load_scenario(find_scenario(SCENARIO)).plan
     (fault,) = fault_windows(events)
@@ -49,20 +54,19 @@ def _played() -> Figures:
     assert fault.acted_ns is not None
     assert fault.healing_ns is not None
     needed = {
-        "a plain start": _plain_start_s(),
+        "a plain start": plain_start_s,
         "steady load before the fault": sum(step.after_s for step in steps),
         "the node being down": (fault.healing_ns - fault.acted_ns) / 1e9,
         "restart and recovery": float(recovered.fields["within_s"]),
     }
     needs_s = sum(needed.values())
-    process_s = whole.wall_s - sum(phases.values())
     return {
-        TOTAL: whole.wall_s,
+        TOTAL: whole_s,
         NEEDED: needs_s,
-        OWN: whole.wall_s - needs_s,
+        OWN: whole_s - needs_s,
         **{f"needed: {what}": took_s for what, took_s in needed.items()},
         **phases,
-        "before and after the phases": process_s,
+        "before and after the phases": whole_s - sum(phases.values()),
     }
 
 

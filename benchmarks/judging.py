@@ -40,6 +40,7 @@ def main() -> int:
         "judging",
         [
             Series(label="chaoskafka check", unit="s", samples=[each["s"] for each in ours]),
+            Series(label="chaoskafka check, processor time", unit="s", samples=[each["cpu_s"] for each in ours]),
             Series(label="chaoskafka check, peak", unit="MiB", samples=[each["MiB"] for each in ours]),
             Series(label="read and group", unit="s", samples=[each["s"] for each in bare]),
             Series(label="read and group, peak", unit="MiB", samples=[each["MiB"] for each in bare]),
@@ -55,7 +56,7 @@ def main() -> int:
 
 def _measured(*argv: str | Path) -> Figures:
     ended = child(*argv)
-    return {"s": ended.wall_s, "MiB": ended.peak_mib}
+    return {"s": ended.wall_s, "cpu_s": ended.cpu_s, "MiB": ended.peak_mib}
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from statistics import median
 
 import pytest
 
-from benchmarks import figures
+from benchmarks import demo, figures
 from benchmarks.measure import PAIRS_MIN, Goal, Series, child, in_pairs, ratios
+from chaoskafka.history.events import read_events
 
 FOUND = figures.results()
 
@@ -60,6 +61,19 @@ def test_a_goal_is_met_at_its_limit() -> None:
     assert not Goal(what="x", value=0.46, at_most=0.45).met
     assert Goal(what="x", value=0.75, at_least=0.75).met
     assert not Goal(what="x", value=0.74, at_least=0.75).met
+
+
+def test_the_demo_is_split_into_what_kafka_needs_and_the_rest() -> None:
+    """On the recorded run of the tests; a plain start counts as it was measured elsewhere."""
+    events = read_events(Path(__file__).parent / "histories" / "base" / "events.jsonl")
+    run = demo.shares(events, whole_s=100.0, plain_start_s=10.0)
+    needed = [run[label] for label in run if label.startswith("needed: ")]
+    assert run[demo.NEEDED] == pytest.approx(sum(needed))
+    assert run[demo.NEEDED] + run[demo.OWN] == pytest.approx(100.0)
+    assert run["needed: the node being down"] > 5
+    phases = [run[label] for label in run if label.startswith("phase ")]
+    assert len(phases) >= 11
+    assert sum(phases) + run["before and after the phases"] == pytest.approx(100.0)
 
 
 def test_a_child_is_measured_and_one_that_fails_is_told() -> None:
