@@ -32,9 +32,13 @@ from _pytest.mark import ParameterSet
 from chaoskafka.clock import wait_until
 from chaoskafka.errors import ExitCode
 from chaoskafka.phases import Phase
+from chaoskafka.runtimes.docker import labels
 from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.open import Images
-from chaoskafka.runtimes.ledger import Point
+from chaoskafka.runtimes.docker.sweep import sweep
+from chaoskafka.runtimes.ledger import Point, ledger_path
+from chaoskafka.runtimes.locks import runs_directory
+from tests.cluster.conftest import objects_of
 from tests.cluster.harness import LIVES_WITHIN_S, Harness
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
@@ -244,3 +248,45 @@ def test_every_point_and_every_phase_has_a_case() -> None:
         assert sorted(name.count("SIG") for name in its) == [1, 2]
     assert set(names) >= OFTEN
     assert sum(case.often for case in CASES) == len(Point) + len(OFTEN) + 1 + 3
+
+
+HEAD = '{"format": 1, "run_id": "any"}\n'
+ONE = '{"owed": 1, "fault": 0, "word": "kill", "node": "node-1", "undo": "start"}\n'
+LEDGERS = {
+    "whole": (
+        HEAD + ONE + ONE.replace("1", "2"),
+        ["kill of node-2: nothing is left of it", "kill of node-1: started again"],
+    ),
+    "torn": (HEAD + ONE + ONE[:40], ["kill of node-1: started again"]),
+    "spoilt": (
+        HEAD + "\0\0\n" + ONE,
+        ["1 of 2 entries cannot be read; healed by labels", "kill of node-1: started again"],
+    ),
+    "of a later version": (HEAD.replace("1", "9") + ONE, ["not a ledger of format 1; healed by labels"]),
+    "lost": (None, []),
+}
+
+
+@pytest.mark.parametrize("which", LEDGERS)
+def test_whatever_became_of_the_ledger_the_labels_lead_to_everything(
+    which: str, engine: Engine, images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dead run that consists of a stopped container in the place of Kafka's."""
+    content, told = LEDGERS[which]
+    run_id = f"test-ledger-{os.getpid()}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(labels, "process_started_ticks", lambda _: 1)  # as if another process had our id before
+    its = labels.labels(run_id, labels.Part.KAFKA, "node-1")
+    name = labels.object_name(run_id, "node-1", "kafka")
+    engine.api.containers.create(images.toolbox, entrypoint=["sleep", "100"], name=name, labels=its)
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    if content is not None:
+        ledger_path(run_id).write_text(content)
+    report = sweep()
+    assert report.removed[run_id] == [name]
+    undone = report.undone.get(run_id, [])
+    assert len(undone) == len(told)
+    assert all(line.endswith(end) for line, end in zip(undone, told, strict=True))
+    assert objects_of(engine, run_id) == []
+    assert list(runs_directory().iterdir()) == []
