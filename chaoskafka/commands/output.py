@@ -79,16 +79,16 @@ def writable(*paths: Path | None) -> None:
 
 
 def _write_to(stream: TextIO, text: str) -> None:
-    """A reader who left (`| head`, a terminal that was closed) changes no exit code. Raises OSError for a full disk."""
+    """A reader who left (`| head`, a closed terminal) changes no exit code; a full disk is told, if it can be."""
     encoding = stream.encoding or "utf-8"
     try:
         # What a terminal of another encoding cannot show is a question mark to it, and no reason to fail.
         stream.write(text.encode(encoding, "replace").decode(encoding).rstrip("\n") + "\n")
         stream.flush()
-    except OSError as gone:
-        if gone.errno not in (errno.EPIPE, errno.EIO):
-            raise
+    except OSError as failed:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # or Python fails again when it flushes at exit
+        if failed.errno not in (errno.EPIPE, errno.EIO):
+            complain(f"chaoskafka: {stream.name}: {failed.strerror}")
 
 
 def _write(path: Path, text: str) -> None:

@@ -179,3 +179,12 @@ def test_every_error_becomes_a_message_and_a_code(
     err = capsys.readouterr().err
     assert told in err
     assert ("Traceback" in err) == (code is ExitCode.INTERNAL)
+
+
+def test_nobody_who_reads_and_no_room_for_what_is_said_change_no_exit_code(scenario: Path) -> None:
+    command = [sys.executable, "-m", "chaoskafka", "validate"]
+    with Path("/dev/full").open("w") as full:
+        told = subprocess.run([*command, str(scenario)], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        silent = subprocess.run([*command, "none.yaml"], stderr=full, check=False)
+    assert (told.returncode, told.stderr) == (0, "chaoskafka: <stdout>: No space left on device\n")
+    assert silent.returncode == ExitCode.USAGE

@@ -187,7 +187,7 @@ def limit_disks(kib: int) -> None:
     def draft(plan: containers.Plan) -> Any:
         made = plain(plan)
         if plan.labels[ROLE] == Part.CLIENT:
-            made.with_kwargs(**made._kwargs, tmpfs={DIRECTORY: small})
+            made.with_tmpfs_mount(DIRECTORY, small)
         return made
 
     containers._draft = draft
