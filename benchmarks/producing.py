@@ -25,7 +25,7 @@ from chaoskafka.workloads.settings import HARNESS, producer_settings
 from chaoskafka.workloads.worker.arguments import PRODUCE, WorkerArguments
 
 RATIO_MIN = 0.75
-LAST_S = 4.0  # of one figure: many times what starting and closing take
+LAST_S = 10.0  # of one figure: many times what starting and closing take
 TOPIC, PARTITIONS = "orders", 4  # what the mock cluster makes when it is first asked
 BROKERS = 3
 MESSAGE_BYTES = 200  # the default of a scenario
@@ -34,7 +34,7 @@ FLAT_OUT_PER_S = 1e9
 
 
 def main() -> int:
-    """Returns the exit code. Takes about two minutes."""
+    """Returns the exit code. Takes about three minutes."""
     pairs = pairs_asked(__doc__)
     with mock_cluster() as bootstrap:
         ours, bare = in_pairs(lambda: _recorded(bootstrap), lambda: _counted(bootstrap), pairs)
