@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -22,8 +24,11 @@ from chaoskafka.phases import Phase
 from chaoskafka.progress import Silent
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
 from chaoskafka.runtimes.docker import open as opening
-from chaoskafka.runtimes.docker.engine import Engine
-from chaoskafka.runtimes.docker.labels import Part, labels
+from chaoskafka.runtimes.docker.clients import Clients, pack_sources
+from chaoskafka.runtimes.docker.containers import remove
+from chaoskafka.runtimes.docker.engine import Engine, connect
+from chaoskafka.runtimes.docker.labels import Part, labels, object_name
+from chaoskafka.runtimes.docker.network import create_network, remove_network
 from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.scenario.load import load_scenario
 from tests.cluster.conftest import objects_of
@@ -61,11 +66,12 @@ def test_a_setting_that_kafka_refuses_is_told_by_kafka_s_own_words_long_before_t
     outcome = play(tmp_path, ["cluster.config={log.segment.bytes: '-5'}", "cluster.nodes=3"], progress)
     assert outcome.exit_code is ExitCode.ENVIRONMENT
     (told,) = [note for note in progress.notes if note.startswith(Phase.FORM.title)]
-    assert "Kafka on node-1 ended: exit code 1\n" in told
+    named = re.search("Kafka on (node-[123]) ended: exit code 1\n", told)  # all three refuse it; the first is told
+    assert named is not None
     assert "Invalid value -5 for configuration log.segment.bytes" in told
     assert "\tat " not in told
     assert "to mend it: correct cluster.config" in told
-    log = (outcome.run_dir / "logs" / "node-1.log").read_text()
+    log = (outcome.run_dir / "logs" / f"{named.group(1)}.log").read_text()
     assert "Invalid value -5 for configuration log.segment.bytes" in log
     events = read_events(outcome.run_dir / "events.jsonl")
     form = [event for event in events if event.event == "phase" and event.fields["number"] == Phase.FORM]
@@ -135,6 +141,39 @@ def way(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Way]:
         way = Way(tmp_path_factory.mktemp("w") / "d.sock", SOCKET)
         left.callback(way.close)
         yield way
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(not Path(SOCKET).exists(), reason="the engine is reached by another way than its socket")
+def test_a_client_whose_engine_dies_is_not_taken_for_a_silent_one(
+    way: Way, engine: Engine, images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = f"test-cut-{os.getpid()}"
+    net = object_name(run_id, "net")
+    create_network(engine, net, run_id)
+    try:
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{way.path}")
+        with connect() as cut_off:
+            clients = Clients(
+                cut_off, run_id=run_id, image=images.client, network=net, sources=pack_sources(tmp_path / "sources")
+            )
+            client = clients.launch("speaker", ["sh", "-c", "echo '{}'; sleep 100"], {})
+            wait_until("its word", read=client.latest, good=lambda seen: seen == {}, within_s=30)
+            way.close()
+
+            def asked() -> str:
+                try:
+                    client.latest()
+                except EnvironmentFailure as failed:
+                    return failed.problem
+                return ""
+
+            wait_until("the loss to show", read=asked, good=lambda told: "no Docker engine" in told, within_s=10)
+    finally:
+        remove(engine, object_name(run_id, "client", "speaker"))
+        remove_network(engine, net)
+    assert objects_of(engine, run_id) == []
+    gc.collect()  # Docker's SDK drops its socket when it cannot connect; let that warning fall here
 
 
 @pytest.mark.skipif(not Path(SOCKET).exists(), reason="the engine is reached by another way than its socket")

@@ -111,6 +111,8 @@ class DockerClientProcess:
 
     def latest(self) -> Mapping[str, Any] | None:
         """The newest status line; None before the first. Raises EnvironmentFailure when they can be read no longer."""
+        if self._status.has_ended:
+            self.exited()  # a connection that an engine's death cut ends like one whose process ended: ask which it was
         return self._status.latest()
 
     def exited(self) -> ExitStatus | None:
@@ -167,6 +169,11 @@ class _Status:
             self._stream = container.logs(stdout=True, stderr=False, stream=True, follow=True)
         self._thread = threading.Thread(target=self._follow, name=f"status of {container.name}", daemon=True)
         self._thread.start()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will come."""
+        return not self._thread.is_alive()
 
     def last_seen(self) -> Mapping[str, Any] | None:
         return self._latest

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
 
+from chaoskafka.errors import EnvironmentFailure
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -49,7 +51,9 @@ def keep_first(first: BaseException | None, failed: BaseException, where: str) -
     if first is None:
         failed.add_note(where)
         return failed
-    first.add_note(f"then, {where}: {type(failed).__name__}: {failed}")
+    # What mends it stands with the first error; of one that breaks every step it would be told each time.
+    text = failed.problem if isinstance(failed, EnvironmentFailure) else failed
+    first.add_note(f"then, {where}: {type(failed).__name__}: {text}")
     return first
 
 
