@@ -19,6 +19,7 @@ from typing import Annotated
 import typer
 
 from chaoskafka import __version__
+from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
 from chaoskafka.errors import ChaosKafkaError, ExitCode
 from chaoskafka.visible import cut
@@ -169,7 +170,7 @@ def doctor(
 
 @image.command("build")
 def image_build(
-    kafka: Annotated[str, typer.Option(metavar="VERSION", help="Kafka release.")] = "4.2.0",
+    kafka: Annotated[str, typer.Option(metavar="VERSION", help="Kafka release, or a line of them.")] = DEFAULT,
     *,
     again: Annotated[bool, typer.Option("--again", help="Also those that are current.")] = False,
 ) -> None:

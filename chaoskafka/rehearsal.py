@@ -66,7 +66,17 @@ def run_observer(seat: Seat, document: str) -> int:
     return 0
 
 
-PROGRAMS = {"chaoskafka.workloads.worker": run_worker, "chaoskafka.probes.observer": run_observer}
+def run_controllers(seat: Seat, document: str) -> int:
+    """`python -m chaoskafka.cluster.controllers` in a thread."""
+    seat.out.write(json.dumps({"settings": FakeAdmin(seat.kafka).broker_settings(json.loads(document))}) + "\n")
+    return 0
+
+
+PROGRAMS = {
+    "chaoskafka.workloads.worker": run_worker,
+    "chaoskafka.probes.observer": run_observer,
+    "chaoskafka.cluster.controllers": run_controllers,
+}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from chaoskafka.clock import NS_PER_S
 from chaoskafka.cluster import forming, ready
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import Administration, make_offsets_topic, make_topics
+from chaoskafka.cluster.controllers import controller_settings
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
@@ -229,12 +230,15 @@ class _Run:
         ids = make_topics(admin, views, self.scenario.topics, within_s=TOPICS_S, clock=self.clock)
         if any(named.word == "consume" for named in self.scenario.workloads):
             make_offsets_topic(views, within_s=TOPICS_S, clock=self.clock)
-        settings = {str(node): found for node, found in admin.broker_settings(cluster.spec.broker_ids).items()}
+        settings = {
+            **admin.broker_settings(cluster.spec.broker_ids),
+            **controller_settings(cluster, within_s=TOPICS_S, clock=self.clock),
+        }
         self.header = replace(
             self.header,
             topics=facts_of_topics(self.scenario.topics, ids),
             versions={**self.header.versions, **cluster.versions},
-            broker_settings=settings,
+            broker_settings={str(node): found for node, found in settings.items()},
         )
         self.header.save(self.run_dir)
 

@@ -45,7 +45,7 @@ class Runtime:
 
 def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
     """Blocks for minutes when images must be built. Raises EnvironmentFailure, CommandFailed, Interrupted."""
-    built = ensure(spec.kafka, note, clock=clock)
+    built = ensure(spec.release, note, clock=clock)
     return partial(open_cluster, spec, images=Images(kafka=built.kafka, toolbox=built.toolbox, client=built.client))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chaoskafka.cluster.security import Protection
+from chaoskafka.cluster.versions import DEFAULT, release_of
 
 NODES_MAX = 50  # of each kind, on one engine; a larger figure is a slip
 MEMORY_MIN_MIB, MEMORY_MAX_MIB = 128, 65_536  # of one node: below, Kafka does not start; above, it is a slip
@@ -59,7 +60,7 @@ class ClusterSpec:
     nodes: int | None = None  # combined nodes; 3 when nothing is said
     controllers: int | None = None  # dedicated ones, numbered from 101
     brokers: int | None = None  # dedicated ones, numbered from 1
-    kafka: str = "4.2.0"  # the release
+    kafka: str = DEFAULT  # the release; a line ("4.2") means its newest one
     timeouts: Timeouts = Timeouts.DEFAULT  # fast: a dead broker is noticed in about 3 s instead of 9
     security: Protection = Protection.PLAINTEXT  # of clients' connections; sasl_scram: TLS, users and ACLs
     config: Mapping[str, str] = field(default_factory=dict)  # Kafka settings for every node; they win over ours
@@ -84,6 +85,11 @@ class ClusterSpec:
         if self.memory_mib < self.heap_mib + BESIDE_HEAP_MIB:
             least = f"at least {BESIDE_HEAP_MIB} more than heap_mib {self.heap_mib}"
             raise ValueError(f"memory_mib: {self.memory_mib} is not {least}")
+
+    @property
+    def release(self) -> str:
+        """The release that `kafka` means. Raises UsageError for one that is not supported."""
+        return release_of(self.kafka)
 
     @property
     def members(self) -> tuple[NodeSpec, ...]:

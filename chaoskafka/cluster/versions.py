@@ -1,38 +1,32 @@
-"""Which Kafka versions are supported and what differs between them: the only place that compares versions.
+"""Which Kafka releases are supported: the only place that orders or compares versions.
 
-In goes a version as written in a scenario (`4.2.0`); out come the facts that the rest of the harness asks for.
+In goes a version as written in a scenario: a release (`4.2.2`), or a line (`4.2`), which means its newest release here.
+Out comes the release. Little else of ours depends on it: protocol versions are negotiated with each broker, classes of
+tools are looked up in the release's jars, features are what its own format command writes. docs/versions.md says what
+differs between the lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-
 from chaoskafka.errors import UsageError
 
+RELEASES = ("4.0.2", "4.1.2", "4.2.2", "4.3.1", "4.4.0")
+"""Oldest first. Each has a lock file in `images/recipes/kafka`, and was played on real clusters."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KafkaVersion:
-    """What is particular to one version of Kafka."""
+DEFAULT = "4.2.2"
 
-    name: str
-    eligible_leader_replicas: bool  # on by default in a freshly formatted cluster (KIP-966: from 4.1)
-    dump_log_class: str  # main class that prints log segments; it moved in 4.3
-
-
-SUPPORTED: Mapping[str, KafkaVersion] = MappingProxyType(
-    {
-        version.name: version
-        for version in (
-            KafkaVersion(name="4.2.0", eligible_leader_replicas=True, dump_log_class="kafka.tools.DumpLogSegments"),
-        )
-    }
-)
+_MEANT = {release.rpartition(".")[0]: release for release in RELEASES} | {release: release for release in RELEASES}
+ACCEPTED = tuple(sorted(_MEANT))
+"""What a scenario may say."""
 
 
-def kafka_version(name: str) -> KafkaVersion:
-    """The facts of one version. Raises UsageError, naming what is supported."""
-    if name not in SUPPORTED:
-        raise UsageError(f"cluster.kafka: {name!r} is not supported; supported are {', '.join(SUPPORTED)}")
-    return SUPPORTED[name]
+def near(written: str) -> str | None:
+    """The release that a version most probably should be: the one that is supported of its line."""
+    return _MEANT.get(written.rpartition(".")[0])
+
+
+def release_of(written: str) -> str:
+    """The release that a version means. Raises UsageError, naming what is supported."""
+    if written not in _MEANT:
+        raise UsageError(f"Kafka {written!r} is not supported; supported are {', '.join(ACCEPTED)}")
+    return _MEANT[written]

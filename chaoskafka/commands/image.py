@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chaoskafka.cluster.versions import release_of
 from chaoskafka.commands.output import complain, say
 from chaoskafka.errors import ExitCode
 from chaoskafka.images import ImageSet, build, ensure, listed, prune
@@ -11,10 +12,11 @@ _MIB = 1024 * 1024
 
 
 def build_images(kafka: str, *, again: bool) -> ExitCode:
-    """Blocks for minutes when anything must be built. Raises EnvironmentFailure, CommandFailed."""
+    """Blocks for minutes when anything must be built. Raises UsageError, EnvironmentFailure, CommandFailed."""
+    release = release_of(kafka)
     if again:
-        build(tuple(Kind), kafka_version=kafka, report=complain, again=True)
-    images: ImageSet = ensure(kafka, report=complain)
+        build(tuple(Kind), kafka_version=release, report=complain, again=True)
+    images: ImageSet = ensure(release, report=complain)
     for name in (images.kafka, images.toolbox, images.client):
         say(name)
     return ExitCode.PASS

@@ -37,7 +37,7 @@ def engine(visit: Visit) -> Seen:
 
 def images(visit: Visit) -> Seen:
     """Each image is looked up and its recipe compared."""
-    kafka = ClusterSpec().kafka
+    kafka = ClusterSpec().release
     visit.bed.image = recipe_of(Kind.TOOLBOX).name
     old = outdated(kafka)
     if not old:

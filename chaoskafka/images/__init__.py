@@ -3,7 +3,7 @@
 In: recipes (in the package, so that an installed wheel can build), Debian packages, jars, wheels, each by its ordinary
 client. Out: images in the engine. All share one root file system (`base`):
 
-  kafka    chaoskafka/kafka:4.2.0-HASH    same layout, KAFKA_* variables and user as the official apache/kafka
+  kafka    chaoskafka/kafka:4.2.2-HASH    same layout, KAFKA_* variables and user as the official apache/kafka
   toolbox  chaoskafka/toolbox:0.1.0-HASH  nft, iptables, ip, tc, ss, Python: owns a node's address, changes its network
   client   chaoskafka/client:0.1.0-HASH   Python with our wheels: workers and probes
 

@@ -11,21 +11,20 @@ import sys
 import tempfile
 from pathlib import Path
 
+from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.errors import ChaosKafkaError
 from chaoskafka.images.build import are_current, ensure, listed
 from chaoskafka.images.commands import sha256_of
 from chaoskafka.images.kafka import fetch_jars
 from chaoskafka.images.recipe import lock_file
 
-NEWEST = "4.2.0"
-
 
 def main() -> int:
     """Returns the exit code; errors raised on purpose are printed, not thrown."""
     parser = argparse.ArgumentParser(prog="python -m chaoskafka.images", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("build").add_argument("version", nargs="?", default=NEWEST)
-    commands.add_parser("current").add_argument("version", nargs="?", default=NEWEST)
+    commands.add_parser("build").add_argument("version", nargs="?", default=DEFAULT)
+    commands.add_parser("current").add_argument("version", nargs="?", default=DEFAULT)
     commands.add_parser("list")
     lock = commands.add_parser("lock")
     lock.add_argument("version")
@@ -52,12 +51,10 @@ def write_lock(kafka: str, log4j: str, jackson: str) -> None:
     """Resolve a release as it is now and write its lock file. Blocks. Raises CommandFailed if Maven fails."""
     with tempfile.TemporaryDirectory() as directory:
         jars = {jar.name: sha256_of(jar) for jar in fetch_jars(kafka, log4j, jackson, into=Path(directory))}
-    package = "org.apache.kafka.tools" if tuple(map(int, kafka.split("."))) >= (4, 3) else "kafka.tools"
     lines = [
         f'kafka = "{kafka}"',
         f'log4j = "{log4j}"',
         f'jackson = "{jackson}"',
-        f'dump_log_class = "{package}.DumpLogSegments"',
         "",
         "[jars]",
         *(f'"{name}" = "{digest}"' for name, digest in sorted(jars.items())),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import docker
@@ -25,11 +27,12 @@ REACH = (
     "name a proxy or mirror in ~/.m2/settings.xml, and try: mvn dependency:get -Dartifact=org.slf4j:slf4j-api:2.0.17"
 )
 
-TOOLS = {
+TOOLS = {  # script -> main class, where the newest release has it
     "kafka-console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
     "kafka-console-producer": "org.apache.kafka.tools.ConsoleProducer",
-    "kafka-configs": "kafka.admin.ConfigCommand",
+    "kafka-configs": "org.apache.kafka.tools.ConfigCommand",
     "kafka-consumer-groups": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
+    "kafka-dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "kafka-features": "org.apache.kafka.tools.FeatureCommand",
     "kafka-leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
     "kafka-metadata-quorum": "org.apache.kafka.tools.MetadataQuorumCommand",
@@ -37,6 +40,10 @@ TOOLS = {
     "kafka-topics": "org.apache.kafka.tools.TopicCommand",
     "kafka-verifiable-consumer": "org.apache.kafka.tools.VerifiableConsumer",
     "kafka-verifiable-producer": "org.apache.kafka.tools.VerifiableProducer",
+}
+IN_THE_CORE = {  # the same in releases that have not moved it out of the core yet
+    "org.apache.kafka.tools.ConfigCommand": "kafka.admin.ConfigCommand",
+    "org.apache.kafka.tools.DumpLogSegments": "kafka.tools.DumpLogSegments",
 }
 CONFIGS = ("log4j2.yaml", "tools-log4j2.yaml", "server.properties")
 
@@ -51,7 +58,7 @@ def build_kafka(client: docker.DockerClient, recipe: Recipe, *, on: str, version
     with tempfile.TemporaryDirectory(dir=cache_dir()) as name:
         layer = Path(name) / "layer.tar"
         with layer.open("wb") as file:
-            _write(Layer(file), lock, jars)
+            _write(Layer(file), jars)
         build_image(
             client,
             recipe,
@@ -115,7 +122,7 @@ def _compare(lock: KafkaLock, found: dict[str, str]) -> None:
         )
 
 
-def _write(layer: Layer, lock: KafkaLock, jars: dict[str, Path]) -> None:
+def _write(layer: Layer, jars: dict[str, Path]) -> None:
     root = RECIPES / "kafka" / "root"
     layer.tree("etc", root / "etc")
     for directory in (
@@ -125,10 +132,11 @@ def _write(layer: Layer, lock: KafkaLock, jars: dict[str, Path]) -> None:
         "opt/kafka/config",
         "opt/kafka/libs",
         "opt/kafka/logs",
+        "opt/kafka/template",
     ):
         layer.directory(directory, owner=OWNER)
     layer.tree("opt/kafka/bin", root / "opt" / "kafka" / "bin", owner=OWNER)
-    for tool, main_class in {**TOOLS, "kafka-dump-log": lock.dump_log_class}.items():
+    for tool, main_class in tools(jars.values()).items():
         layer.text(f"opt/kafka/bin/{tool}.sh", _script(main_class), owner=OWNER, mode=0o755)
     for name in CONFIGS:
         layer.file(f"opt/kafka/config/{name}", root / "etc" / "kafka" / "docker" / name, owner=OWNER)
@@ -138,6 +146,21 @@ def _write(layer: Layer, lock: KafkaLock, jars: dict[str, Path]) -> None:
     for directory in ("etc/kafka/secrets", "mnt/shared/config", "var/lib/kafka/data", "usr/logs"):
         layer.directory(directory, owner=OWNER)
     layer.close()
+
+
+def tools(jars: Iterable[Path]) -> dict[str, str]:
+    """Script -> main class, as these jars have it. Raises EnvironmentFailure, naming the class that none has."""
+    have: set[str] = set()
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            have.update(archive.namelist())
+    found = {
+        tool: next((c for c in (name, IN_THE_CORE.get(name, name)) if f"{c.replace('.', '/')}.class" in have), None)
+        for tool, name in TOOLS.items()
+    }
+    if lacking := sorted(TOOLS[tool] for tool, main_class in found.items() if main_class is None):
+        raise EnvironmentFailure(f"the jars have no class {', '.join(lacking)}")
+    return {tool: main_class for tool, main_class in found.items() if main_class is not None}
 
 
 def _script(main_class: str) -> str:

@@ -62,7 +62,6 @@ class KafkaLock:
     kafka: str
     log4j: str
     jackson: str
-    dump_log_class: str  # moved out of the core between 4.2 and 4.3
     jars: dict[str, str]
 
 

@@ -15,7 +15,7 @@ from chaoskafka.cluster.config import config_problems
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.cluster.targets import Kind as Who
 from chaoskafka.cluster.targets import Target
-from chaoskafka.cluster.versions import SUPPORTED
+from chaoskafka.cluster.versions import ACCEPTED, near
 from chaoskafka.scenario.bind import shown
 from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.scenario.model import Scenario
@@ -61,8 +61,8 @@ def _numbers(scenario: Scenario) -> Iterator[Broken]:
 
 def _cluster(scenario: Scenario) -> Iterator[Broken]:
     kafka = scenario.cluster.kafka
-    if kafka not in SUPPORTED:
-        yield ("cluster", "kafka"), f"{shown(kafka)} is not supported{did_you_mean(kafka, SUPPORTED)}"
+    if kafka not in ACCEPTED:
+        yield ("cluster", "kafka"), f"{shown(kafka)} is not supported{did_you_mean(near(kafka) or kafka, ACCEPTED)}"
     for key, problem in config_problems(scenario.cluster.config):
         yield ("cluster", "config", key), problem
 

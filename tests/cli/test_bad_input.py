@@ -141,7 +141,7 @@ def test_the_examples_of_the_documentation_are_real(here: Path) -> None:
     docs = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
     (here / "my.yaml").write_text(MY)
     assert f"$ chaoskafka validate my.yaml\n{refused('validate', 'my.yaml')}```" in docs
-    mended = MY.replace("4.2", '"4.2.0"').replace(", min_insync_replicas: 4", "").replace("targt", "target")
+    mended = MY.replace("4.2", '"4.2.2"').replace(", min_insync_replicas: 4", "").replace("targt", "target")
     (here / "my.yaml").write_text(mended)
     words = "run my.yaml --set topics.orders.replication_factor=5"
     said = refused(*words.split(), env={"CHAOSKAFKA_SET": "plan[0].kill.for_s=0"})

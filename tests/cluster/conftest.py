@@ -15,6 +15,7 @@ from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import ensure
@@ -42,7 +43,7 @@ def engine() -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def images(engine: Engine) -> Images:
     """The images of the default version, built when they are missing."""
-    found = ensure("4.2.0")
+    found = ensure(DEFAULT)
     return Images(kafka=found.kafka, toolbox=found.toolbox, client=found.client)
 
 

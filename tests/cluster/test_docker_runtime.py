@@ -13,8 +13,11 @@ import pytest
 
 from chaoskafka.clock import MonotonicClock, wait_until
 from chaoskafka.cluster.abilities import Address, CanHostClients, CanKill, Cluster, ExitStatus, Knock
+from chaoskafka.cluster.config import FAST
+from chaoskafka.cluster.controllers import controller_settings
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
+from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.errors import EnvironmentFailure, Interrupted, UsageError, WaitTimeout
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker.engine import Engine
@@ -40,6 +43,14 @@ def cluster(engine: Engine, images: Images) -> Iterator[Cluster]:
 def test_addresses(cluster: Cluster) -> None:
     assert cluster.client_addresses() == {1: Address("node-1", Plane.CLIENTS.port)}
     assert cluster.controller_addresses() == {101: Address("node-101", Plane.CONTROLLER.port)}
+
+
+def test_a_dedicated_controller_tells_its_own_settings(cluster: Cluster) -> None:
+    (found,) = controller_settings(cluster, within_s=60, clock=MonotonicClock()).values()
+    assert found["node.id"] == "101"
+    assert found["process.roles"] == "controller"
+    assert found["broker.session.timeout.ms"] == FAST["broker.session.timeout.ms"]
+    assert "controller.quorum.fetch.timeout.ms" in found, "defaults too"
     address = cluster.host_addresses()[1]
     assert address.host == "127.0.0.1"
     with socket.create_connection((address.host, address.port), timeout=10):
@@ -63,7 +74,7 @@ def test_everything_is_labelled(cluster: Cluster, engine: Engine) -> None:
 
 
 def test_versions_name_engine_and_images(cluster: Cluster) -> None:
-    assert cluster.versions["kafka"] == "4.2.0"
+    assert cluster.versions["kafka"] == DEFAULT
     assert cluster.versions["engine"].startswith("docker ")
     assert "sha256:" in cluster.versions["image.kafka"]
 

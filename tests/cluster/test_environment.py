@@ -8,6 +8,7 @@ import pytest
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.config import environment, settings, variable
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec, Timeouts
+from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.images import ensure, open_engine
 
 pytestmark = pytest.mark.docker
@@ -32,7 +33,7 @@ AWKWARD = {
 
 def as_the_wrapper_has_it(variables: dict[str, str]) -> dict[str, str]:
     """What KafkaDockerWrapper in the image writes to server.properties."""
-    image = ensure("4.2.0").kafka
+    image = ensure(DEFAULT).kafka
     client: docker.DockerClient = open_engine()
     try:
         output = client.containers.run(
@@ -72,5 +73,5 @@ def test_awkward_names_come_back_as_they_were() -> None:
 def test_what_the_image_keeps_for_itself_is_no_setting() -> None:
     node = COMBINED.members[0]
     base = environment(COMBINED, node, Address("127.0.0.1", 40001), cluster_id="4L6g3nShT-eMCtK--X86sw")
-    found = as_the_wrapper_has_it({**base, "KAFKA_OPTS": "-Dx=y", "KAFKA_VERSION": "4.2.0"})
+    found = as_the_wrapper_has_it({**base, "KAFKA_OPTS": "-Dx=y", "KAFKA_VERSION": DEFAULT})
     assert not {"heap.opts", "log4j.loggers", "opts", "version"} & found.keys()

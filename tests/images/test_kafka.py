@@ -1,6 +1,7 @@
 """Jars are held against the lock: every way of differing is an error that names the jar."""
 
 import hashlib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,6 @@ def lock_of(**jars: str) -> KafkaLock:
         kafka="4.2.0",
         log4j="2",
         jackson="2",
-        dump_log_class="x.Y",
         jars={f"{name}.jar": digest for name, digest in jars.items()},
     )
 
@@ -73,6 +73,18 @@ def test_a_difference_names_the_jar(maven: Path, lock: KafkaLock, says: str | No
         return
     with pytest.raises(EnvironmentFailure, match=says):
         kafka.locked_jars(lock)
+
+
+def test_a_tool_is_started_where_its_class_is_in_this_release(tmp_path: Path) -> None:
+    old = {name: kafka.IN_THE_CORE.get(name, name) for name in kafka.TOOLS.values()}
+    for case, classes in (("old", old.values()), ("new", old)):
+        with zipfile.ZipFile(tmp_path / f"{case}.jar", "w") as jar:
+            for name in classes:
+                jar.writestr(f"{name.replace('.', '/')}.class", b"")
+    assert kafka.tools([tmp_path / "new.jar"]) == kafka.TOOLS
+    assert kafka.tools([tmp_path / "old.jar"])["kafka-dump-log"] == "kafka.tools.DumpLogSegments"
+    with pytest.raises(EnvironmentFailure, match=r"no class .*StorageTool"):
+        kafka.tools([])
 
 
 def test_without_maven_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

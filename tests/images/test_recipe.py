@@ -9,6 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from chaoskafka.cluster.spec import ClusterSpec
+from chaoskafka.cluster.versions import DEFAULT, RELEASES
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import Kind, kafka_versions, recipe_of
 from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, RECIPES, current_names, kafka_lock, lock_file
@@ -16,8 +17,9 @@ from chaoskafka.images.recipe import KIND_LABEL, RECIPE_LABEL, RECIPES, current_
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)==([^ ;\\]+)", re.MULTILINE)
 
 
-def test_the_default_cluster_has_a_kafka_image() -> None:
-    assert ClusterSpec().kafka in kafka_versions()
+def test_every_supported_release_can_be_built_and_no_other() -> None:
+    assert ClusterSpec().release in RELEASES
+    assert kafka_versions() == RELEASES
 
 
 @pytest.mark.parametrize("version", kafka_versions())
@@ -33,18 +35,18 @@ def test_a_lock_names_the_jars_that_a_node_starts_from(version: str) -> None:
 
 
 def test_an_unknown_release_says_which_there_are_and_what_to_type() -> None:
-    with pytest.raises(EnvironmentFailure, match=r"9\.9\.9 has no lock file.*4\.2\.0") as caught:
+    with pytest.raises(EnvironmentFailure, match=r"9\.9\.9 has no lock file.*4\.0\.2") as caught:
         recipe_of(Kind.KAFKA, "9.9.9")
     assert "lock 9.9.9" in str(caught.value.mend)
 
 
 def test_names_and_labels() -> None:
-    kafka = recipe_of(Kind.KAFKA, "4.2.0")
+    kafka = recipe_of(Kind.KAFKA, DEFAULT)
     # Checkouts with different recipes share an engine: neither may take or replace the other's image.
-    assert kafka.name == f"chaoskafka/kafka:4.2.0-{kafka.digest[:8]}"
-    assert {recipe_of(kind, "4.2.0").name for kind in Kind} <= current_names()
+    assert kafka.name == f"chaoskafka/kafka:{DEFAULT}-{kafka.digest[:8]}"
+    assert {recipe_of(kind, DEFAULT).name for kind in Kind} <= current_names()
     assert kafka.labels == {KIND_LABEL: "kafka", RECIPE_LABEL: kafka.digest}
-    assert len({recipe_of(kind, "4.2.0").digest for kind in Kind}) == len(Kind)
+    assert len({recipe_of(kind, DEFAULT).digest for kind in Kind}) == len(Kind)
 
 
 def test_a_client_has_the_same_packages_as_the_project() -> None:
@@ -68,7 +70,7 @@ def test_locks_name_no_archive() -> None:
 
 
 def test_a_lock_is_readable_toml() -> None:
-    assert set(tomllib.loads(lock_file("4.2.0").read_text())) == {"kafka", "log4j", "jackson", "dump_log_class", "jars"}
+    assert set(tomllib.loads(lock_file(DEFAULT).read_text())) == {"kafka", "log4j", "jackson", "jars"}
 
 
 def pinned(path: Path) -> dict[str, str]:

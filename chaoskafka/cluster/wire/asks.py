@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import kio.schema.api_versions.v3 as api_versions_v3
 import kio.schema.api_versions.v4 as api_versions_v4
 import kio.schema.describe_cluster.v2 as describe_cluster_v2
+import kio.schema.describe_configs.v4 as describe_configs_v4
 import kio.schema.describe_quorum.v1 as describe_quorum_v1
 import kio.schema.describe_quorum.v2 as describe_quorum_v2
 import kio.schema.fetch.v16 as fetch_v16
@@ -39,6 +40,7 @@ R = TypeVar("R")
 ApiVersions: TypeAlias = api_versions_v3.ApiVersionsResponse | api_versions_v4.ApiVersionsResponse
 Metadata: TypeAlias = metadata_v12.MetadataResponse | metadata_v13.MetadataResponse
 DescribeCluster: TypeAlias = describe_cluster_v2.DescribeClusterResponse
+DescribeConfigs: TypeAlias = describe_configs_v4.DescribeConfigsResponse
 DescribeQuorum: TypeAlias = describe_quorum_v1.DescribeQuorumResponse | describe_quorum_v2.DescribeQuorumResponse
 FindCoordinator: TypeAlias = find_coordinator_v4.FindCoordinatorResponse
 ListOffsets: TypeAlias = list_offsets_v8.ListOffsetsResponse | list_offsets_v9.ListOffsetsResponse
@@ -49,6 +51,7 @@ Fetch: TypeAlias = fetch_v16.FetchResponse | fetch_v17.FetchResponse
 
 EARLIEST = -2
 LATEST = -1
+NODE = 4  # resource type: a broker or a controller, by its id
 METADATA_LOG = "__cluster_metadata"
 SOFTWARE = "chaoskafka"
 
@@ -86,6 +89,7 @@ class Ask(Generic[R]):
 API_VERSIONS = Api(18, "api_versions", (3, 4))
 METADATA = Api(3, "metadata", (12, 13))
 DESCRIBE_CLUSTER = Api(60, "describe_cluster", (2,))
+DESCRIBE_CONFIGS = Api(32, "describe_configs", (4,))
 DESCRIBE_QUORUM = Api(55, "describe_quorum", (1, 2))
 FIND_COORDINATOR = Api(10, "find_coordinator", (4,))
 LIST_OFFSETS = Api(2, "list_offsets", (8, 9))
@@ -152,6 +156,16 @@ def describe_cluster() -> Ask[DescribeCluster]:
             include_cluster_authorized_operations=False, endpoint_type=i8(1), include_fenced_brokers=True
         ),
     )
+
+
+def describe_node(node: str) -> Ask[DescribeConfigs]:
+    """The effective settings of the broker or controller that is asked, which must be `node`."""
+
+    def build(schema: Any) -> Any:
+        resource = schema.DescribeConfigsResource(resource_type=i8(NODE), resource_name=node, configuration_keys=None)
+        return schema.DescribeConfigsRequest(resources=(resource,))
+
+    return Ask(DESCRIBE_CONFIGS, build)
 
 
 def describe_quorum() -> Ask[DescribeQuorum]:

@@ -22,7 +22,6 @@ from chaoskafka.cluster.credentials import Credentials, make_credentials
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
-from chaoskafka.cluster.versions import kafka_version
 from chaoskafka.runtimes.docker import containers, logs
 from chaoskafka.runtimes.docker.clients import Clients, pack_sources
 from chaoskafka.runtimes.docker.containers import Plan
@@ -65,7 +64,6 @@ def open_cluster(
     created when the block ends without an error: once this process has ended it counts as a dead run's, for a sweep to
     remove. Raises UsageError for what cannot be started as written, and EnvironmentFailure.
     """
-    kafka_version(spec.kafka)
     config.check_config(spec.config)
     with run_lock(run_id), connect() as engine:
         check_images(engine, [images.kafka, images.toolbox, images.client])
@@ -262,7 +260,7 @@ class _Builder:
         return {secured.KEYSTORE: authority.keystore(list(names))}
 
     def _versions(self) -> Mapping[str, str]:
-        found = {"engine": f"docker {self.engine.version}", "kafka": self.spec.kafka}
+        found = {"engine": f"docker {self.engine.version}", "kafka": self.spec.release}
         for part in ("kafka", "toolbox", "client"):
             name = getattr(self.images, part)
             with asking(f"inspecting the image {name}"):
