@@ -2,19 +2,20 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from chaoskafka.clock import MonotonicClock, wait_until
-from chaoskafka.cluster.abilities import CanKill, Cluster, Knock
+from chaoskafka.cluster.abilities import CanKill, Cluster, Deed, Knock
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.undo import Undo
 from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure
@@ -74,6 +75,18 @@ class On:
 
     def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
         return self.nodes
+
+    def act(self, nodes: Sequence[CanKill], deed: Callable[[CanKill], Deed], *, undo: Undo) -> list[Deed]:
+        return [deed(node) for node in nodes]
+
+
+CHEAPER = (  # of leader-killed-fast, where the harness's place is the question, not what Kafka can bear
+    "--set=plan[0].after_s=1",
+    "--set=plan[0].kill.for_s=4",
+    "--set=topics.orders.partitions=2",
+    "--set=workloads[0].produce.rate_per_s=60",
+    "--set=workloads[1].consume.processes=1",
+)
 
 
 def unix_socket() -> Path:

@@ -24,19 +24,12 @@ from chaoskafka.runtimes.docker.logs import copy_directory
 from chaoskafka.runtimes.docker.network import create_network, remove_network
 from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.runtimes.docker.sweep import sweep
-from tests.cluster.conftest import objects_of, unix_socket
+from tests.cluster.conftest import CHEAPER, objects_of, unix_socket
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
 REPOSITORY = Path(__file__).parents[2]
 SCENARIO = "leader-killed-fast"
-CHEAPER = (  # where the harness stands is the question, not what Kafka can bear
-    "plan[0].after_s=1",
-    "plan[0].kill.for_s=4",
-    "topics.orders.partitions=2",
-    "workloads[0].produce.rate_per_s=60",
-    "workloads[1].consume.processes=1",
-)
 RUN_WITHIN_S = 240.0  # about 60 s on two cores
 HOST_RUN = f"test-nested-host-{os.getpid()}"
 
@@ -89,8 +82,7 @@ def inside(engine: Engine, images: Images, packages: Path) -> Inside:
 def nested(inside: Inside) -> Iterator[Container]:
     """A run that has begun in a container on the engine's default network."""
     scenario = f"/repository/scenarios/{SCENARIO}.yaml"
-    flags = [flag for setting in CHEAPER for flag in ("--set", setting)]
-    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *flags)
+    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *CHEAPER)
     try:
         yield container
     finally:
