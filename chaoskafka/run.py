@@ -23,7 +23,7 @@ from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
 from chaoskafka.ending import EXIT_OF, Ending
-from chaoskafka.errors import ChaosKafkaError, ClientEnded, ExitCode
+from chaoskafka.errors import ChaosKafkaError, ClientEnded, ExitCode, WaitTimeout
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
 from chaoskafka.history.seal import seal
@@ -292,7 +292,12 @@ class _Run:
         wanted = [(t.name, number) for t in self.header.topics for number in range(t.partitions)]
         endings = settle(session.views, self.header.topics, wanted, within_s=SETTLE_S, clock=self.clock)
         ends = {TopicPartition(topic, number): ending.end for (topic, number), ending in endings.items()}
-        traffic.drain(ends, within_s=DRAIN_S, clock=self.clock)
+        try:
+            traffic.drain(ends, within_s=DRAIN_S, clock=self.clock)
+        except WaitTimeout as behind:
+            if not gone:
+                raise
+            gone.append(str(behind))  # perhaps by who is gone
         if gone:  # told last: those that still live were stopped and drained as ever
             raise ClientEnded("; ".join(gone))
 

@@ -6,7 +6,7 @@ state directory and a directory for temporary files of its own: so what it leave
 --die-at N       die at the numbered point N of the undo ledger's protocol
 --hold N         stay for HOLD_S at the beginning of phase N, so that a signal surely finds the run in it
 --full-in N      from the beginning of phase N on no file grows beyond the size of events.jsonl, as on a full disk
---worker-disk N  each worker writes to a disk of N KiB
+--worker-disk N  each producer writes to a disk of N KiB
 --api-timeout-s  how long the engine may take for an answer
 """
 
@@ -34,7 +34,6 @@ from chaoskafka.phases import Phase
 from chaoskafka.runtimes.docker import containers, engine
 from chaoskafka.runtimes.docker.clients import DIRECTORY
 from chaoskafka.runtimes.docker.engine import Engine
-from chaoskafka.runtimes.docker.labels import ROLE, Part
 from chaoskafka.runtimes.ledger import Point, observe, read_ledger
 from chaoskafka.runtimes.locks import LEDGER
 from chaoskafka.workloads.worker.arguments import WorkerArguments
@@ -181,12 +180,12 @@ def fill_disk(log: EventLog) -> None:
 
 
 def limit_disks(kib: int) -> None:
-    """Each worker writes to a small disk of its own, in small segments. The engine cannot copy from it."""
+    """Producers write to a small disk of their own, in small segments. The engine cannot copy from it."""
     plain, small = containers._draft, f"size={kib}k,mode=1777"
 
     def draft(plan: containers.Plan) -> Any:
         made = plain(plan)
-        if plan.labels[ROLE] == Part.CLIENT:
+        if "-client-produce-" in plan.name:
             made.with_tmpfs_mount(DIRECTORY, small)
         return made
 
