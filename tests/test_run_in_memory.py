@@ -187,14 +187,17 @@ def test_what_is_owed_stays_on_disk_while_a_node_is_down(tmp_path: Path) -> None
     assert list(locks.runs_directory().iterdir()) == []
 
 
-def test_what_a_restoration_could_not_take_back_is_still_owed_if_the_removal_fails_too(tmp_path: Path) -> None:
+def test_what_a_restoration_could_not_take_back_is_still_owed_if_the_removal_fails_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "WATCHED", 0)  # it never becomes whole
     memory = Memory(
         trouble={
             "start": lambda _: (_ for _ in ()).throw(WaitTimeout("no new process")),
             "remove": raising(EnvironmentFailure("in use")),
         }
     )
-    play(memory, tmp_path)
+    play(memory, tmp_path, text=ONE_FAULT.replace("for_s: 0.01", "for_s: 0.01, heal_s: 0.1"))
     (path,) = locks.runs_directory().iterdir()
     assert [owed.node for owed in read_ledger(path).owed] == ["node-1"]
     assert not locks.is_alive(path.stem)
@@ -269,7 +272,11 @@ def test_a_node_that_dies_before_the_cluster_has_formed_is_named_at_once_with_it
     assert memory.acts == ["open", "restore", "stop_kafka", "gather_logs", "remove"]
 
 
-def test_a_node_that_never_registers_is_told_with_its_last_words(tmp_path: Path) -> None:
+def test_a_node_that_never_registers_is_told_with_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "FORM_S", 0.2)
+
     def fence(cluster: MemoryCluster) -> None:
         cluster.fenced, cluster.nodes[3].log = {3}, "INFO starting\nERROR no route to the controller\n"
 
