@@ -29,7 +29,7 @@ LAST_S = 10.0  # of one figure: many times what starting and closing take
 TOPIC, PARTITIONS = "orders", 4  # what the mock cluster makes when it is first asked
 BROKERS = 3
 MESSAGE_BYTES = 200  # the default of a scenario
-BURST = 200  # messages between two polls, as in the worker
+BURST = 200  # messages between two polls; more change nothing
 FLAT_OUT_PER_S = 1e9
 
 

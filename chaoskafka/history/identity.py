@@ -80,6 +80,12 @@ def encode(run: int, identity: Identity, size_bytes: int) -> bytes:
     return encoder.encode(identity.partition, identity.sequence)
 
 
+def place_of(payload: bytes) -> tuple[int, int]:
+    """Partition and sequence of a payload that is known to be ours and whole."""
+    partition, sequence, _ = _OWN.unpack_from(payload, _SUMMED.size + _COMMON.size)
+    return partition, sequence
+
+
 def decode(run: int, payload: bytes | None) -> tuple[PayloadState, Identity]:
     """What a payload is, and whose; the identity is NOBODY unless the payload is whole."""
     if payload is None or len(payload) < HEAD_BYTES or payload[:4] != MAGIC:

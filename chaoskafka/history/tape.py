@@ -4,7 +4,9 @@ A tape is a directory: `tape.json` (TapeHeader) and segments `0000.tape`, `0001.
 records, each segment SEGMENT_BYTES long and allocated before use (a full disk under a mapping would kill the worker).
 A record whose kind byte is 0 was never begun: the tape ends there. A record is begun before the client call, its kind
 byte stored last and on its own, and completed in place, its outcome byte stored last and on its own, so a worker killed
-at any instant leaves a truthful tape: what was never completed is indeterminate. A writer that closes its tape first
+at any instant leaves a truthful tape: what was never completed is indeterminate. Several SENDs may be begun at once:
+`begin_ns` of all, their other fields, then the kind bytes from the first to the last; so may several be completed, the
+outcome bytes last. A writer that closes its tape first
 says in the header how many records it holds, then cuts the last segment behind the last record; without that number
 every segment has its full length, and a shorter one is damage.
 
@@ -41,6 +43,7 @@ from chaoskafka.errors import HistoryError
 FORMAT = 1
 RECORD = struct.Struct("<BBHiiHHqqqqqqqq")
 RECORD_BYTES = RECORD.size
+BEGUN_AT_ONCE_MAX = 1000  # records begun at once; a worker killed meanwhile leaves at most so many half written
 SEGMENT_BYTES = 64 * 1024 * 1024  # holds 838,860 records; the rest of the last slot stays empty
 KIND_AT = 0  # byte positions within a record
 OUTCOME_AT = 1

@@ -14,25 +14,8 @@ import numpy.typing as npt
 import polars as pl
 
 from chaoskafka.errors import HistoryError
-from chaoskafka.history.tape import FIELDS, RECORD, RECORD_BYTES, Kind, Outcome, TapeHeader
-
-_CODES = {"B": "u1", "H": "<u2", "i": "<i4", "q": "<i8"}
-
-
-def _layout() -> np.dtype[np.void]:
-    formats: list[str] = []
-    count = ""
-    for letter in RECORD.format.lstrip("<"):
-        if letter.isdigit():
-            count += letter
-        else:
-            formats += [_CODES[letter]] * int(count or 1)
-            count = ""
-    return np.dtype(list(zip(FIELDS, formats, strict=True)))
-
-
-LAYOUT = _layout()  # made from RECORD and FIELDS, so that the layout stays defined once
-Records = npt.NDArray[np.void]
+from chaoskafka.history.tape import BEGUN_AT_ONCE_MAX, FIELDS, RECORD_BYTES, Kind, Outcome, TapeHeader
+from chaoskafka.history.tape_layout import LAYOUT, Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +84,21 @@ def _raw(directory: Path, header: TapeHeader, flaws: list[str]) -> Records:
 
 
 def _unread_bytes(raw: Records, used: int) -> int:
-    """Behind the last record one slot may be half written (its worker was killed while beginning it), no more."""
+    """Bytes behind the last record that no worker leaves when it is killed while beginning records.
+
+    One slot may be half written. It may be the first of a burst: then those behind it hold what is stored of a SEND
+    before its call, the instant first, and nothing of an outcome.
+    """
     rest = raw[used + 1 :]
     rest = rest[rest["kind"] == Kind.UNUSED]
+    burst = rest[: BEGUN_AT_ONCE_MAX - 1]
+    ended = np.zeros(len(burst), dtype=bool)
+    for name in ("outcome", "code", "peer", "peer_incarnation", "end_ns", "offset", "a", "peer_place"):
+        ended |= burst[name] != 0
+    begun = (burst["begin_ns"] != 0) & ~ended
+    # A burst has no gaps: what is behind the first slot without an instant belongs to none.
+    several = len(burst) if begun.all() else int(np.argmin(begun))
+    rest = rest[several:]
     return int(np.count_nonzero(np.ascontiguousarray(rest).view(np.uint8))) if len(rest) else 0
 
 

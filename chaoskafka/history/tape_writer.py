@@ -16,8 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 from chaoskafka.errors import EnvironmentFailure, HarnessError
 from chaoskafka.history.tape import (
+    BEGUN_AT_ONCE_MAX,
     CODE_AT,
     COMPLETION_AT,
     KIND_AT,
@@ -28,6 +32,7 @@ from chaoskafka.history.tape import (
     Outcome,
     TapeHeader,
 )
+from chaoskafka.history.tape_layout import LAYOUT, Integers, Records
 
 _SEND = struct.Struct("<2xHi8xqq24xqq8x")  # a RECORD whose other fields are zero
 _COMPLETION = struct.Struct("<qqq")
@@ -51,7 +56,9 @@ class TapeWriter:
         if self._per_segment < 1:
             raise HarnessError(f"segment_bytes {header.segment_bytes} is below one record of {RECORD_BYTES}")
         self._half = self._per_segment // 2
-        self._segments = [_allocate(directory, 0, header.segment_bytes)]
+        self._segments: list[mmap.mmap] = []
+        self._records: list[Records] = []  # the same segments
+        self._add(_allocate(directory, 0, header.segment_bytes))
         self._next: Future[mmap.mmap] | None = None
         self._ahead = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tape-ahead")
         self._used = 0
@@ -121,6 +128,26 @@ class TapeWriter:
         self._used = slot + 1
         return slot
 
+    def begin_sends(self, topic: int, partitions: Integers, sequences: Integers, begin_ns: int, size_bytes: int) -> int:
+        """`begin_send` of up to BEGUN_AT_ONCE_MAX at once; returns the slot of the first, the others follow it.
+
+        When the next segment fails, those that fit stay begun.
+        """
+        if len(sequences) > BEGUN_AT_ONCE_MAX:
+            raise HarnessError(f"{len(sequences)} records begun at once; a reader expects at most {BEGUN_AT_ONCE_MAX}")
+        first, done = self._used, 0
+        while done < len(sequences):
+            position = self._used % self._per_segment
+            records = self._records_from(position, len(sequences) - done)
+            burst = slice(done, done + len(records))
+            records["begin_ns"] = begin_ns  # the first: by it a reader knows what a killed worker was just beginning
+            records["topic"], records["partition"], records["sequence"] = topic, partitions[burst], sequences[burst]
+            records["b"], records["txn"] = size_bytes, -1
+            records["kind"] = _KIND_SEND  # in the order of the records
+            self._used += len(records)
+            done += len(records)
+        return first
+
     def complete(
         self, slot: int, outcome: Outcome, *, end_ns: int, offset: int = -1, a: int = -1, code: int = 0
     ) -> None:
@@ -139,6 +166,35 @@ class TapeWriter:
         segment[position + OUTCOME_AT] = outcome
         self._completed += 1
 
+    def complete_sends(
+        self,
+        slots: Integers,
+        outcomes: npt.NDArray[np.uint8],
+        *,
+        end_ns: int,
+        offsets: Integers,
+        latencies_ns: Integers,
+        codes: Integers | None = None,
+    ) -> None:
+        """`complete` of several sends at once, all of them at `end_ns`. Raises HarnessError as it does."""
+        ordered = np.sort(slots)
+        if ordered[0] < 0 or ordered[-1] >= self._used or not outcomes.all():
+            raise HarnessError(f"slots {ordered[0]} to {ordered[-1]} of {self._used} cannot be completed so")
+        if (ordered[1:] == ordered[:-1]).any():
+            raise HarnessError("a slot completed twice at once")
+        first, last = int(ordered[0]) // self._per_segment, int(ordered[-1]) // self._per_segment
+        for index in range(first, last + 1):
+            here = slice(None) if first == last else slots // self._per_segment == index
+            at, records = slots[here] - index * self._per_segment, self._records[index]
+            if records["outcome"][at].any() or (records["kind"][at] != _KIND_SEND).any():
+                raise HarnessError(f"one of {len(at)} slots completed twice, or no send")
+            if codes is not None:
+                records["code"][at] = codes[here]
+            records["end_ns"][at] = end_ns
+            records["offset"][at], records["a"][at] = offsets[here], latencies_ns[here]
+            records["outcome"][at] = outcomes[here]
+            self._completed += len(at)
+
     def close(self) -> None:
         """Say in the header how many records there are, and give back the space that was not used. Idempotent."""
         if self._closed:
@@ -146,30 +202,44 @@ class TapeWriter:
         self._closed = True
         self._ahead.shutdown(wait=True)
         replace(self._header, records=self._used).save(self._directory)
-        for segment in self._segments:
-            segment.close()
+        last = len(self._segments) - 1
+        # Unmapped with the last of their views, one of which a traceback may still hold.
+        self._records.clear()
+        self._segments.clear()
         if self._next is not None and self._next.exception() is None:
             self._next.result().close()
-            segment_path(self._directory, len(self._segments)).unlink()
-        last = len(self._segments) - 1
+            segment_path(self._directory, last + 1).unlink()
         os.truncate(segment_path(self._directory, last), (self._used - last * self._per_segment) * RECORD_BYTES)
 
     def _room(self, slot: int) -> tuple[mmap.mmap, int]:
         """Where a new record goes. Waits only if the next segment is not there yet."""
         at = slot % self._per_segment
-        if at == 0 and slot:
-            self._roll()
-        elif at == self._half:
-            self._next = self._ahead.submit(_allocate, self._directory, len(self._segments), self._header.segment_bytes)
+        self._prepare(at, 1)
         return self._segments[-1], at * RECORD_BYTES
 
+    def _records_from(self, at: int, wanted: int) -> Records:
+        """Where up to `wanted` new records go, as many as the segment holds. Waits as `_room` does."""
+        count = min(wanted, self._per_segment - at)
+        self._prepare(at, count)
+        return self._records[-1][at : at + count]
+
+    def _prepare(self, at: int, count: int) -> None:
+        """Have a segment for records at this place, and ask for the next one when half of it is about to be used."""
+        if at == 0 and self._used:
+            self._roll()
+        if at <= self._half < at + count:
+            self._next = self._ahead.submit(_allocate, self._directory, len(self._segments), self._header.segment_bytes)
+
     def _roll(self) -> None:
-        index = len(self._segments)
         ahead, self._next = self._next, None
-        if ahead is None:  # a segment of one record has no half
-            self._segments.append(_allocate(self._directory, index, self._header.segment_bytes))
+        if ahead is None:  # it failed before
+            self._add(_allocate(self._directory, len(self._segments), self._header.segment_bytes))
         else:
-            self._segments.append(ahead.result())
+            self._add(ahead.result())
+
+    def _add(self, segment: mmap.mmap) -> None:
+        self._segments.append(segment)
+        self._records.append(np.frombuffer(segment, dtype=LAYOUT, count=self._per_segment))
 
 
 def segment_path(directory: Path, index: int) -> Path:

@@ -163,5 +163,7 @@ def test_the_toolbox_and_the_client_hold_what_is_called(client: docker.DockerCli
         0,
         f"{len(programs.split())}\n",
     )
-    code, output = once(client, made.client, ["python", "-c", "import confluent_kafka, kio, tenacity; print('ok')"])
+    code, output = once(
+        client, made.client, ["python", "-c", "import confluent_kafka, kio, numpy, tenacity; print('ok')"]
+    )
     assert (code, output) == (0, "ok\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from chaoskafka.workloads.worker.client import (
     ClientError,
     ConsumerListener,
+    Deliveries,
     Position,
     ProducerListener,
     Received,
@@ -28,6 +30,14 @@ class StopAfter:
         return self._left <= 0
 
 
+class PauseReally:
+    """A Stop that is never asked for, and waits."""
+
+    def pause(self, seconds: float) -> bool:
+        threading.Event().wait(seconds)
+        return False
+
+
 @dataclass
 class MemoryProducer:
     """Answers every message at the next poll with `fate(number of the call)`: an answer, None (never), or raises."""
@@ -37,19 +47,27 @@ class MemoryProducer:
     sent: list[tuple[int, bytes]] = field(default_factory=list)
     calls: int = 0
     failures: list[ClientError] = field(default_factory=list)
-    _due: list[tuple[int, int, Answer]] = field(default_factory=list)
+    _due: list[tuple[bytes, Answer]] = field(default_factory=list)
 
-    def send(self, partition: int, payload: bytes, slot: int) -> None:
-        self.calls += 1
-        answer = self.fate(self.calls - 1)
-        self.sent.append((partition, payload))
-        if answer is not None:
-            self._due.append((slot, partition, answer))
+    def send(self, partition: int, payloads: Sequence[bytes]) -> Sequence[tuple[int, int]]:
+        refused = []
+        for place, payload in enumerate(payloads):
+            self.calls += 1
+            try:
+                answer = self.fate(self.calls - 1)
+            except Refused as why:
+                refused.append((place, why.code))
+                answer = None
+            self.sent.append((partition, payload))
+            if answer is not None:
+                self._due.append((payload, answer))
+        return refused
 
     def poll(self) -> None:
         due, self._due = self._due, []
-        for slot, partition, (code, offset) in due:
-            self.listener.delivered(slot, partition, code, offset, 1000)
+        if due:
+            codes, offsets = zip(*(answer for _, answer in due), strict=True)
+            self.listener.delivered(Deliveries([payload for payload, _ in due], codes, offsets, [1000] * len(due)))
         while self.failures:
             self.listener.failed_with(self.failures.pop())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,9 @@ def test_the_percentile_is_never_too_small_and_at_most_a_tenth_too_large(
     lag = Lag()
     for value in lags_ns:
         lag.add(value)
+    at_once = Lag()
+    at_once.add_all(np.array(lags_ns))
+    assert (at_once.max_ms, at_once.p99_ms) == (lag.max_ms, lag.p99_ms)
     ordered = sorted(lags_ns)
     true_ms = ordered[-(-len(ordered) * 99 // 100) - 1] / 1e6
     assert lag.max_ms == ordered[-1] / 1e6

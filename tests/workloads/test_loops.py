@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cases import consume_arguments, produce_arguments
-from clients import Answer, MemoryConsumer, MemoryProducer, StopAfter, refuse
+from clients import Answer, MemoryConsumer, MemoryProducer, PauseReally, StopAfter, refuse
 
 from chaoskafka.errors import HarnessError
 from chaoskafka.history.identity import Identity, PayloadState, decode, encode, run_number
@@ -18,7 +18,7 @@ from chaoskafka.history.tape import FORMAT, Change, Kind, Outcome, TapeHeader
 from chaoskafka.history.tape_reader import read_tape
 from chaoskafka.history.tape_writer import TapeWriter
 from chaoskafka.workloads.worker.arguments import WorkerArguments
-from chaoskafka.workloads.worker.client import ClientError, Position, Received
+from chaoskafka.workloads.worker.client import ClientError, Deliveries, Position, Received
 from chaoskafka.workloads.worker.consume_loop import ConsumeLoop
 from chaoskafka.workloads.worker.produce_loop import ProduceLoop
 from chaoskafka.workloads.worker.report import ClosingReport
@@ -64,23 +64,57 @@ def test_what_was_sent_is_on_the_tape_in_turn_for_every_partition(tape: TapeWrit
     decoded = [decode(RUN, payload) for _, payload in client.sent]
     assert {state for state, _ in decoded} == {PayloadState.OURS}
     sends = read_tape(tmp_path).frame(Kind.SEND).select("partition", "sequence").rows()
-    assert [(who.partition, who.sequence) for _, who in decoded] == sends
     assert sends == [(i % 4, i // 4) for i in range(len(sends))]
-    assert [partition for partition, _ in client.sent] == [partition for partition, _ in sends]
+    for number in range(4):  # a burst is handed over partition by partition, in turn within each
+        handed_over = [who for _, who in decoded if who.partition == number]
+        assert [(who.partition, who.sequence) for who in handed_over] == [row for row in sends if row[0] == number]
+    assert [partition for partition, _ in client.sent] == [who.partition for _, who in decoded]
     assert {len(payload) for _, payload in client.sent} == {60}
 
 
 def test_refused_failed_and_acknowledged(tape: TapeWriter, tmp_path: Path) -> None:
     fates = [lambda: refuse(-184), lambda: (-192, -1), lambda: (0, -1)]
-    _, report, _, drained = produce(tape, lambda number: fates[number % 3](), pauses=2)
+    client, report, _, drained = produce(tape, lambda number: fates[number % 3](), pauses=2)
     assert drained
     ends = [(Outcome.REJECTED, -184), (Outcome.INDETERMINATE, -192), (Outcome.ACKNOWLEDGED, 0)]
     found = outcomes(tmp_path)
-    assert found == [ends[i % 3] for i in range(report.offered)]
+    called = [decode(RUN, payload)[1] for _, payload in client.sent]
+    end_of = {(who.partition, who.sequence): ends[i % 3] for i, who in enumerate(called)}
+    places = read_tape(tmp_path).frame(Kind.SEND).select("partition", "sequence").rows()
+    assert found == [end_of[place] for place in places]
     assert set(found) == set(ends)
     assert report.refused == found.count(ends[0])
     assert report.indeterminate == found.count(ends[1])
     assert report.acknowledged == found.count(ends[2])
+
+
+@pytest.mark.parametrize("rate_per_s", [1e9, 200.0])
+def test_records_of_errors_between_bursts_shift_no_messages_end(
+    tape: TapeWriter, tmp_path: Path, rate_per_s: float
+) -> None:
+    """At the low rate messages come one by one, at the high one as arrays."""
+    report = ClosingReport(worker=1, incarnation=0)
+    loop = ProduceLoop(produce_arguments(rate_per_s=rate_per_s, limit_s=0.1), tape, report)
+    client = MemoryProducer(loop, lambda number: (0, number))
+    error = ClientError(code=-195, text="disconnected", fatal=False)
+    sent = client.send
+
+    def send(partition: int, payloads: Sequence[bytes]) -> Sequence[tuple[int, int]]:
+        client.failures.append(error)
+        return sent(partition, payloads)
+
+    client.send = send  # type: ignore[method-assign]
+    assert loop.run(client, PauseReally())
+    read = read_tape(tmp_path)
+    assert read.frame(Kind.ERROR).height > 0
+    numbers = {decode(RUN, payload)[1]: number for number, (_, payload) in enumerate(client.sent)}
+    sends = read.frame(Kind.SEND)
+    expected = [
+        (numbers[Identity(1, 0, 0, partition, sequence)], Outcome.ACKNOWLEDGED)
+        for partition, sequence in sends.select("partition", "sequence").rows()
+    ]
+    assert sends.select("offset", "outcome").rows() == expected
+    assert report.acknowledged == len(expected) > 0
 
 
 def test_what_never_got_a_last_word_stays_pending_and_counts_as_indeterminate(tape: TapeWriter, tmp_path: Path) -> None:
@@ -112,11 +146,15 @@ def test_a_fatal_error_ends_the_worker_and_is_kept(tape: TapeWriter, tmp_path: P
 
 
 def test_two_last_words_on_one_message_are_a_bug(tape: TapeWriter) -> None:
-    loop = ProduceLoop(produce_arguments(), tape, ClosingReport(worker=1, incarnation=0))
-    slot = tape.begin(Kind.SEND)
-    loop.delivered(slot, 0, 0, 5, 1)
+    loop = ProduceLoop(produce_arguments(drain_s=0.05), tape, ClosingReport(worker=1, incarnation=0))
+    client = MemoryProducer(loop, lambda _: None)
+    loop.run(client, StopAfter(1))
+    word = Deliveries([client.sent[0][1]], None, [5], [1])
+    loop.delivered(word)
     with pytest.raises(HarnessError):
-        loop.delivered(slot, 0, 0, 5, 1)
+        loop.delivered(word)
+    with pytest.raises(HarnessError):
+        loop.delivered(Deliveries([payload for _, payload in client.sent], None, [5] * 20, [1] * 20))
 
 
 def test_the_worker_stops_by_itself_at_its_limit(tape: TapeWriter) -> None:

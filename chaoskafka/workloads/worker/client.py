@@ -1,7 +1,7 @@
 """What the worker's loops need of a Kafka client. `librdkafka.py` is the adapter; another client is another adapter.
 
 Clients answer through one listener, called from inside `poll` and `close` on the caller's thread, with plain values, so
-that the hot path makes no objects. Offsets: -1 none. Codes: the client's own error numbers, 0 none.
+that the hot path makes few objects. Offsets: -1 none. Codes: the client's own error numbers, 0 none.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from chaoskafka.history.tape import Change
+from chaoskafka.history.tape_layout import Integers
 
 
 class Refused(Exception):
@@ -31,11 +32,20 @@ class ClientError:
     refused: bool = False  # a broker does not let it in, or does not allow it; or it does not trust the broker
 
 
+class Deliveries(NamedTuple):
+    """The final words on messages, column by column; the payload says which message it is."""
+
+    payloads: Sequence[bytes]
+    codes: Sequence[int] | None  # None: no message failed
+    offsets: Sequence[int]
+    latencies_ns: Sequence[int] | Integers  # -1: the client gave none
+
+
 class ProducerListener(Protocol):
     """Who hears from a producer."""
 
-    def delivered(self, slot: int, partition: int, code: int, offset: int, latency_ns: int) -> None:
-        """The final word on the message that was sent as `slot`. `latency_ns` -1: the client gave none."""
+    def delivered(self, deliveries: Deliveries) -> None:
+        """At least one, all of them just now."""
         ...
 
     def failed_with(self, error: ClientError) -> None: ...
@@ -44,8 +54,11 @@ class ProducerListener(Protocol):
 class ProducerClient(Protocol):
     """A producer of one topic."""
 
-    def send(self, partition: int, payload: bytes, slot: int) -> None:
-        """Hand over a message; never blocks. `delivered(slot, …)` follows once, at a poll. Raises Refused."""
+    def send(self, partition: int, payloads: Sequence[bytes]) -> Sequence[tuple[int, int]]:
+        """Hand over messages in turn; never blocks. `delivered` follows once for each, at a poll.
+
+        Returns those that the client refused, for which nothing follows: place in `payloads`, and code.
+        """
         ...
 
     def poll(self) -> None:

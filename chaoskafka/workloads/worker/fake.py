@@ -21,10 +21,10 @@ from chaoskafka.workloads.worker.arguments import WorkerArguments
 from chaoskafka.workloads.worker.client import (
     ClientError,
     ConsumerListener,
+    Deliveries,
     Position,
     ProducerListener,
     Received,
-    Refused,
 )
 from chaoskafka.workloads.worker.report import EXIT_HANG
 
@@ -54,14 +54,14 @@ class FakeProducer:
         self._kafka, self._topic, self._listener = kafka, arguments.topic, listener
         self._idempotent = arguments.settings.get("enable.idempotence") == "true"
         self._producer_id = kafka.open_producer()
-        self._queues: list[deque[tuple[int, bytes, int]]] = [deque() for _ in range(arguments.partitions)]
+        self._queues: list[deque[tuple[bytes, int]]] = [deque() for _ in range(arguments.partitions)]
         self._stored = [0] * arguments.partitions  # the next sequence number of each partition
 
-    def send(self, partition: int, payload: bytes, slot: int) -> None:
-        queue = self._queues[partition]
-        if len(queue) >= QUEUE_MAX:
-            raise Refused(_QUEUE_FULL, "queue full")
-        queue.append((slot, payload, time.monotonic_ns()))
+    def send(self, partition: int, payloads: Sequence[bytes]) -> Sequence[tuple[int, int]]:
+        queue, now_ns = self._queues[partition], time.monotonic_ns()
+        taken = min(len(payloads), QUEUE_MAX - len(queue))
+        queue.extend((payload, now_ns) for payload in payloads[:taken])
+        return [(place, _QUEUE_FULL) for place in range(taken, len(payloads))]
 
     def poll(self) -> None:
         for partition, queue in enumerate(self._queues):
@@ -69,26 +69,31 @@ class FakeProducer:
                 self._flush(partition, queue)
 
     def close(self) -> None:
-        for partition, queue in enumerate(self._queues):
-            while queue:
-                self._listener.delivered(queue.popleft()[0], partition, _PURGED, -1, -1)
+        for queue in self._queues:
+            if queue:
+                nothing = [-1] * len(queue)
+                purged = Deliveries([payload for payload, _ in queue], [_PURGED] * len(queue), nothing, nothing)
+                queue.clear()
+                self._listener.delivered(purged)
         self._kafka.close_producer()
 
-    def _flush(self, partition: int, queue: deque[tuple[int, bytes, int]]) -> None:
+    def _flush(self, partition: int, queue: deque[tuple[bytes, int]]) -> None:
         batch = [queue[i] for i in range(min(len(queue), BATCH_MAX))]
         stored = self._stored[partition] if partition == 0 else 0
         # Two at once come at the latest when the partition was away for a while, and something was stored before that.
         if stored and len(batch) > 1 and self._kafka.claim(Lie.REORDER):
             batch[:2] = queue[0], queue[1] = batch[1], batch[0]
-        offsets = self._store(partition, [payload for _, payload, _ in batch])
+        offsets = self._store(partition, [payload for payload, _ in batch])
         if offsets is None:
             return
         if stored >= VICTIM and self._kafka.claim(Lie.SEND_TWICE):
-            self._store(partition, [batch[0][1]])
+            self._store(partition, [batch[0][0]])
         now_ns = time.monotonic_ns()
-        for (slot, _, sent_ns), offset in zip(batch, offsets, strict=True):
+        for _ in batch:
             queue.popleft()
-            self._listener.delivered(slot, partition, 0, offset, now_ns - sent_ns)
+        self._listener.delivered(
+            Deliveries([payload for payload, _ in batch], None, offsets, [now_ns - sent_ns for _, sent_ns in batch])
+        )
 
     def _store(self, partition: int, payloads: Sequence[bytes]) -> list[int] | None:
         base_sequence = self._stored[partition]

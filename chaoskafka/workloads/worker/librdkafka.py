@@ -6,10 +6,11 @@ Kafka connection serves one request at a time, so on a shared one a stalled part
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from chaoskafka.clock import NS_PER_S
@@ -18,6 +19,7 @@ from chaoskafka.workloads.worker.arguments import WorkerArguments
 from chaoskafka.workloads.worker.client import (
     ClientError,
     ConsumerListener,
+    Deliveries,
     Position,
     ProducerListener,
     Received,
@@ -35,6 +37,9 @@ _REFUSALS = frozenset(
     }
 )
 BATCH_MAX = 500  # records taken per poll: bounds how long the loop is away from its clock (about 5 ms of Python)
+# Delivery reports kept before they are told. The instant of an acknowledgement is that of the telling, late by at most
+# so many callbacks (with the client's own part 1.3 us each), which must stay below the loop's tick.
+REPORTS_MAX = 500
 
 
 class LibrdkafkaClients:
@@ -63,18 +68,21 @@ class LibrdkafkaProducer:
             number: Producer({**settings, "client.id": f"{settings.get('client.id', 'chaoskafka')}-{number}", **own})
             for number in partitions
         }
+        self._reported: list[tuple[KafkaError | None, Message]] = []
+        self._on_delivery = self._collector()
         self._raised: set[int] = set()
         self._refused = False
 
-    def send(self, partition: int, payload: bytes, slot: int) -> None:
+    def send(self, partition: int, payloads: Sequence[bytes]) -> Sequence[tuple[int, int]]:
+        messages: list[dict[str, Any]] = [{"value": payload} for payload in payloads]
+        producer = self._producers[partition]
         try:
-            self._producers[partition].produce(
-                self._topic, payload, partition=partition, on_delivery=partial(self._delivered, slot, partition)
-            )
-        except BufferError as full:
-            raise Refused(KafkaError._QUEUE_FULL, str(full)) from full  # noqa: SLF001 - its public name
-        except KafkaException as refused:
-            raise Refused(_error(refused).code(), str(refused)) from refused
+            taken = producer.produce_batch(self._topic, messages, partition, on_delivery=self._on_delivery)
+        except KafkaException as refused:  # before it looked at any of them
+            return [(place, _error(refused).code()) for place in range(len(payloads))]
+        if taken == len(messages):
+            return ()
+        return [(place, message["_error"].code()) for place, message in enumerate(messages) if "_error" in message]
 
     def poll(self) -> None:
         for number, producer in self._producers.items():
@@ -86,6 +94,7 @@ class LibrdkafkaProducer:
                 if number not in self._raised:
                     self._raised.add(number)
                     self._listener.failed_with(_client_error(_error(raised)))
+        self._tell()
 
     def close(self) -> None:
         for producer in self._producers.values():
@@ -94,18 +103,40 @@ class LibrdkafkaProducer:
         self.poll()
         for producer in self._producers.values():
             producer.close()
+        self._tell()
 
-    def _delivered(self, slot: int, partition: int, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self._listener.delivered(slot, partition, error.code(), -1, -1)
-            if error.code() in _REFUSALS and not self._refused:  # said once: it concerns every message alike
-                self._refused = True
-                self._listener.failed_with(_client_error(error))
+    def _collector(self) -> Callable[..., None]:
+        """The callback of every delivery report: it only keeps the report, so that polls are short."""
+        reported, keep = self._reported, self._reported.append
+
+        def collect(*report: Any) -> None:
+            keep(report)
+            if len(reported) >= REPORTS_MAX:
+                self._tell()
+
+        return collect
+
+    def _tell(self) -> None:
+        """Tell the listener of all reports that were kept."""
+        if not self._reported:
             return
-        latency_s, offset = message.latency(), message.offset()
-        latency_ns = -1 if latency_s is None else int(latency_s * NS_PER_S)
-        # A duplicate-sequence answer is a success without an offset (-1001).
-        self._listener.delivered(slot, partition, 0, -1 if offset is None or offset < 0 else offset, latency_ns)
+        errors, messages = zip(*self._reported, strict=True)
+        self._reported.clear()
+        failures = [error for error in errors if error is not None]  # == would raise: it takes None for a code
+        latencies_s = np.array([message.latency() for message in messages], dtype=float)  # NaN where there is none
+        self._listener.delivered(
+            Deliveries(
+                payloads=[message.value() for message in messages],
+                codes=[0 if error is None else error.code() for error in errors] if failures else None,
+                # None with an error; and a duplicate-sequence answer is a success without an offset.
+                offsets=[-1 if (offset := message.offset()) is None else offset for message in messages],
+                latencies_ns=np.where(np.isnan(latencies_s), -1, latencies_s * NS_PER_S).astype(np.int64),
+            )
+        )
+        refusal = next((error for error in failures if error.code() in _REFUSALS), None)
+        if refusal is not None and not self._refused:  # said once: it concerns every message alike
+            self._refused = True
+            self._listener.failed_with(_client_error(refusal))
 
 
 class LibrdkafkaConsumer:
