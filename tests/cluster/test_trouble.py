@@ -54,6 +54,7 @@ def answer_of(harness: Harness, word: str) -> tuple[Answer, str]:
     return check.answer, check.summary
 
 
+@pytest.mark.nightly
 def test_a_worker_that_a_foreign_signal_ends_is_a_failure_of_the_client(start: Start, engine: Engine) -> None:
     harness = start()
     harness.wait_for_phase(Phase.PLAY)
@@ -114,6 +115,7 @@ def test_a_run_directory_without_room_takes_nothing_down_with_it(phase: Phase, c
     assert re.search(r"cannot be written.*: File too large|File too large", harness.output)
 
 
+@pytest.mark.nightly
 def test_a_slow_engine_is_no_reason_to_fail(start: Start, tmp_path: Path) -> None:
     with engine_proxy(tmp_path / "slow.sock", delay_s=0.2) as proxy:
         harness = start(env={"DOCKER_HOST": proxy.address})
