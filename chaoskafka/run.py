@@ -11,11 +11,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chaoskafka import machine, nemesis
-from chaoskafka.audit.settle import settle
+from chaoskafka import machine, nemesis, under_load
 from chaoskafka.audit.whole import audit
-from chaoskafka.clock import NS_PER_S
-from chaoskafka.cluster import forming, ready
+from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import Administration, make_offsets_topic, make_topics
 from chaoskafka.cluster.controllers import controller_settings
@@ -23,11 +21,10 @@ from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
 from chaoskafka.ending import EXIT_OF, Ending
-from chaoskafka.errors import ChaosKafkaError, ClientEnded, ExitCode, WaitTimeout
+from chaoskafka.errors import ChaosKafkaError, ExitCode
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
 from chaoskafka.history.seal import seal
-from chaoskafka.history.tables import TopicPartition
 from chaoskafka.judge import judge
 from chaoskafka.phases import Phase, Phases, RunClock, stop_on_signals
 from chaoskafka.progress import Progress
@@ -51,11 +48,6 @@ from chaoskafka.traffic import Traffic
 FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
 TOPICS_S = 60.0
 FLOW_S = 60.0  # first acks and reads: client containers start, the group forms
-GATE_S = 60.0  # for a whole cluster under steady load before a fault
-WATCHED = 2  # times the limit of recovery: what stalls of the machine excuse must be known, not only that it was late
-TAIL_S = 3.0  # at least so long load goes on after recovery, so that progress after it can be judged
-DRAIN_S = 60.0
-SETTLE_S = 20.0
 AUDIT_S = 300.0  # reads about 100,000 records a second
 
 
@@ -215,13 +207,13 @@ class _Run:
         with self.phases.phase(Phase.LOAD):
             traffic = self._start_load(session, load)
         with self.ending.tolerant(Phase.PLAY):
-            nemesis.play(steps, fault=session.fault, gate=lambda: self._gate(session, traffic), clock=self.clock)
+            nemesis.play(steps, fault=session.fault, gate=lambda: under_load.gate(session, traffic), clock=self.clock)
         with self.ending.tolerant(Phase.RESTORE):
             session.restore()
         with self.ending.tolerant(Phase.RECOVER):
-            self._recover(session, traffic)
+            under_load.recover(session, traffic, limit_s=self.header.limits["recovered_s"])
         with self.ending.tolerant(Phase.DRAIN), load:
-            self._drain(session, traffic)
+            under_load.drain(session, traffic, self.header.topics)
 
     def _make_topics(self, cluster: Cluster, views: Views, admin: Administration) -> None:
         if cluster.spec.security is Protection.SASL_SCRAM:
@@ -250,7 +242,9 @@ class _Run:
             self.scenario, run_id=self.run_id, topics=topics, bootstrap=bootstrap, security=security
         )
         limit_s = recovery_limit_s(self.header.broker_settings, self.scenario, facts)
-        self.header = replace(self.header, workloads=facts, limits={"recovered_s": limit_s, "drain_s": DRAIN_S})
+        self.header = replace(
+            self.header, workloads=facts, limits={"recovered_s": limit_s, "drain_s": under_load.DRAIN_S}
+        )
         self.header.save(self.run_dir)
         load.enter_context(session.observer(topics))
         self.traffic = load.enter_context(session.traffic(workers))
@@ -260,46 +254,6 @@ class _Run:
             self.events.write("note", text=text)
             self.progress.note(f"{text} (docs/where-it-runs.md)")
         return self.traffic
-
-    def _gate(self, session: Session, traffic: Traffic) -> None:
-        """The next fault starts only from a whole cluster under steady load that is being watched."""
-        ready.wait_recovered(session.views, session.cluster.spec, within_s=GATE_S, clock=self.clock)
-        traffic.wait_steady(within_s=GATE_S, clock=self.clock)
-        if gone := session.ended(traffic):
-            raise ClientEnded("; ".join(gone))
-
-    def _recover(self, session: Session, traffic: Traffic) -> None:
-        limit_s = self.header.limits["recovered_s"]
-        healing_ns = session.healing_ns or self.clock.now_ns()
-        left_s = max(1.0, WATCHED * limit_s - (self.clock.now_ns() - healing_ns) / NS_PER_S)
-        seen = ready.watch_recovery(session.views, session.cluster.spec, within_s=left_s, clock=self.clock)
-        waited_s = (seen.answered_ns - healing_ns) / NS_PER_S
-        within_s = waited_s if seen.ready else None
-        self.events.write(
-            "recovered",
-            whole=within_s is not None and within_s <= limit_s,
-            within_s=within_s,
-            waited_s=waited_s,
-            limit_s=limit_s,
-            unstarted=list(session.unstarted),
-            missing=list(seen.missing) or [f"it was whole only after {waited_s:.1f} s"] * (waited_s > limit_s),
-        )
-        self.clock.pause(max(TAIL_S, traffic.breath_s))
-
-    def _drain(self, session: Session, traffic: Traffic) -> None:
-        gone = session.ended(traffic)
-        traffic.stop_producing(clock=self.clock)
-        wanted = [(t.name, number) for t in self.header.topics for number in range(t.partitions)]
-        endings = settle(session.views, self.header.topics, wanted, within_s=SETTLE_S, clock=self.clock)
-        ends = {TopicPartition(topic, number): ending.end for (topic, number), ending in endings.items()}
-        try:
-            traffic.drain(ends, within_s=DRAIN_S, clock=self.clock)
-        except WaitTimeout as behind:
-            if not gone:
-                raise
-            gone.append(str(behind))  # perhaps by who is gone
-        if gone:  # told last: those that still live were stopped and drained as ever
-            raise ClientEnded("; ".join(gone))
 
     def _restore(self, cluster: Cluster) -> None:
         cluster.restore()

@@ -161,7 +161,8 @@ class Session:
     def observer(self, topics: Sequence[TopicFacts]) -> Iterator[None]:
         """Watch the cluster from a place of its own; its observations are in the run directory on leaving.
 
-        Raises EnvironmentFailure when it does not start.
+        Entering returns once it knows a leader of every partition: a fault before that would have no leader to take
+        from. Raises EnvironmentFailure when it does not start.
         """
         watch = Arguments(
             brokers=self.cluster.client_addresses(),
@@ -171,8 +172,8 @@ class Session:
         process = self.watching = _clients(self.cluster).launch("observer", watch.argv(), watch.environment())
         try:
             wait_until(
-                "the observer's first words",
-                read=lambda: process.latest() is not None or process.exited() is not None,
+                "the observer to know every leader",
+                read=lambda: _knows_leaders(process.latest(), topics) or process.exited() is not None,
                 good=bool,
                 within_s=OBSERVER_STARTS_S,
                 clock=self.clock,
@@ -224,3 +225,8 @@ def _clients(cluster: Cluster) -> CanHostClients:
     if not isinstance(cluster, CanHostClients):
         raise EnvironmentFailure("this runtime has no place for clients")
     return cluster
+
+
+def _knows_leaders(told: Mapping[str, Any] | None, topics: Sequence[TopicFacts]) -> bool:
+    led = (told or {}).get("leaders", {})
+    return all(f"{topic.name}/{number}" in led for topic in topics for number in range(topic.partitions))

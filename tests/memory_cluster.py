@@ -82,7 +82,8 @@ class MemoryProcess:
     def latest(self) -> Mapping[str, Any] | None:
         self.cluster.act("latest")
         if self.worker is None:
-            return {"role": "observer"}
+            topics = self.cluster.topics.items()
+            return {"leaders": {f"{name}/{number}": 1 for name, spec in topics for number in range(spec.partitions)}}
         if self.silent:
             return {}
         places = [f"{self.worker.topic}/{number}" for number in range(self.worker.partitions)]

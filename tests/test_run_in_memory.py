@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import machine, phases, run, traffic
+from chaoskafka import machine, phases, run, traffic, under_load
 from chaoskafka.audit import settle
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import ExitStatus
@@ -53,7 +53,7 @@ expect: [recovered]
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Memory answers at once; what it never says need not be awaited for a minute. Ledgers are written apart."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr(run, "TAIL_S", 0.0)
+    monkeypatch.setattr(under_load, "TAIL_S", 0.0)
     monkeypatch.setattr(traffic, "STEADY_S", 0.02)
     monkeypatch.setattr(ready, "EVERY_S", 0.01)
     monkeypatch.setattr(settle, "READINGS_APART_S", 0.01)
@@ -190,7 +190,7 @@ def test_what_is_owed_stays_on_disk_while_a_node_is_down(tmp_path: Path) -> None
 def test_what_a_restoration_could_not_take_back_is_still_owed_if_the_removal_fails_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "WATCHED", 0)  # it never becomes whole
+    monkeypatch.setattr(under_load, "WATCHED", 0)  # it never becomes whole
     memory = Memory(
         trouble={
             "start": lambda _: (_ for _ in ()).throw(WaitTimeout("no new process")),
@@ -434,7 +434,7 @@ def test_a_group_that_does_not_read_to_the_end_leaves_tables_all_the_same(
     def fill(cluster: MemoryCluster) -> None:
         cluster.log_end = 9
 
-    monkeypatch.setattr(run, "DRAIN_S", 0.2)
+    monkeypatch.setattr(under_load, "DRAIN_S", 0.2)
     monkeypatch.setattr(run, "AUDIT_S", 0.5)
     outcome = play(Memory(trouble={"kill": fill}), tmp_path)
     assert broken_phases(outcome) == [Phase.DRAIN]
@@ -443,7 +443,7 @@ def test_a_group_that_does_not_read_to_the_end_leaves_tables_all_the_same(
 
 
 def test_a_second_fault_that_never_ran_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "GATE_S", 0.5)
+    monkeypatch.setattr(under_load, "GATE_S", 0.5)
 
     def fall_silent(cluster: MemoryCluster) -> None:
         cluster.clients["produce-1"].silent = True

@@ -16,6 +16,7 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import CommandFailed, EnvironmentFailure, FaultFailed, NoTarget, RunTimeout, WaitTimeout
 from chaoskafka.faults.kill import Kill
 from chaoskafka.history.events import EventLog, FaultWindow, fault_windows, read_events
+from chaoskafka.history.header import TopicFacts
 from chaoskafka.progress import Silent
 from chaoskafka.scenario.plan import PlannedStep
 from chaoskafka.session import Session, TargetStage
@@ -181,6 +182,19 @@ def test_what_the_observer_saw_is_in_the_run_directory(log: EventLog, tmp_path: 
         assert one.ended(Traffic((), log)) == []
     assert (tmp_path / "logs" / "observer" / "stderr.log").exists()
     assert one.cluster.clients["observer"].signals == ["TERM"]  # type: ignore[attr-defined]
+
+
+def test_nothing_begins_before_the_observer_knows_who_leads_each_partition(log: EventLog, tmp_path: Path) -> None:
+    def find_out(cluster: MemoryCluster) -> None:
+        if cluster.times("latest") == 3:
+            cluster.topics["orders"] = TopicSpec(partitions=3)
+
+    one = session(log, tmp_path, {"latest": find_out})
+    cluster: MemoryCluster = one.cluster  # type: ignore[assignment]
+    cluster.topics["orders"] = TopicSpec(partitions=2)
+    orders = TopicFacts(name="orders", index=0, topic_id="-", partitions=3, replication_factor=3, min_insync_replicas=2)
+    with one.observer((orders,)):
+        assert cluster.times("latest") == 3
 
 
 def test_an_observer_that_ends_at_once_is_an_environment_at_fault(log: EventLog, tmp_path: Path) -> None:

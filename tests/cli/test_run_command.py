@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import run
+from chaoskafka import under_load
 from chaoskafka.cli import main
 from chaoskafka.commands import RunRequest, RuntimeName
 from chaoskafka.commands.run import _runs, replay_command
@@ -136,7 +136,7 @@ def test_a_rehearsal_from_the_command_line_says_that_it_is_one(
     hurry(monkeypatch)
     path = tmp_path / "case.yaml"
     path.write_text(SCENARIO.replace("for_s: 0.1", "for_s: 0.4"))
-    monkeypatch.setattr(run, "TAIL_S", 0.3)
+    monkeypatch.setattr(under_load, "TAIL_S", 0.3)
     asked = request(scenarios=(str(path),), out=tmp_path / "runs", settings=(), runtime=RuntimeName.FAKE, seed=3)
     assert run_command(asked) is ExitCode.PASS
     shown = capsys.readouterr()

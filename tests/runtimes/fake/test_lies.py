@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import run
+from chaoskafka import run, under_load
 from chaoskafka.errors import ExitCode
 from chaoskafka.faults import kill
 from chaoskafka.report.result import Result
@@ -46,11 +46,11 @@ def give_up_on_recovery(patch: pytest.MonkeyPatch) -> None:
 
 def be_patient(patch: pytest.MonkeyPatch) -> None:
     """Where nothing may be unknown, load must run at every time that matters, on a busy machine too."""
-    patch.setattr(run, "TAIL_S", 0.3)
+    patch.setattr(under_load, "TAIL_S", 0.3)
 
 
 def give_up_on_readers(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(run, "DRAIN_S", 0.2)
+    patch.setattr(under_load, "DRAIN_S", 0.2)
 
 
 KILL = "plan[0].kill"
