@@ -15,7 +15,7 @@ from chaoskafka import machine, nemesis, under_load
 from chaoskafka.audit.whole import audit
 from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Cluster
-from chaoskafka.cluster.admin import Administration, make_offsets_topic, make_topics
+from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.controllers import controller_settings
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
@@ -175,12 +175,11 @@ class _Run:
     def _ask(self, cluster: Cluster, steps: tuple[PlannedStep, ...]) -> None:
         """Phases 4 to 11."""
         views = self.runtime.views(cluster.host_addresses(), cluster.security(User.OBSERVER))
-        admin = self.runtime.admin(cluster.host_addresses().values(), cluster.security(User.ADMIN))
         with self.phases.phase(Phase.FORM):
-            let_in(cluster, admin, within_s=FORM_S, clock=self.clock)
+            let_in(cluster, within_s=FORM_S, clock=self.clock)
             forming.wait_formed(cluster, views, within_s=FORM_S, clock=self.clock)
         with self.phases.phase(Phase.TOPICS), forming.ends_told(cluster):
-            self._make_topics(cluster, views, admin)
+            self._make_topics(cluster, views)
         session = Session(
             run_dir=self.run_dir,
             events=self.events,
@@ -215,7 +214,9 @@ class _Run:
         with self.ending.tolerant(Phase.DRAIN), load:
             under_load.drain(session, traffic, self.header.topics)
 
-    def _make_topics(self, cluster: Cluster, views: Views, admin: Administration) -> None:
+    def _make_topics(self, cluster: Cluster, views: Views) -> None:
+        # Made only now: a client that meets brokers before they listen waits longer and longer to try again.
+        admin = self.runtime.admin(cluster.host_addresses().values(), cluster.security(User.ADMIN))
         if cluster.spec.security is Protection.SASL_SCRAM:
             # Before the topics: who knows those has applied these rights too.
             admin.allow(User.WORKER, rights_of(self.scenario))

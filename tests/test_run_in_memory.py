@@ -474,8 +474,8 @@ def test_in_a_protected_run_everybody_gets_in_and_no_secret_is_kept(tmp_path: Pa
     assert outcome.exit_code is ExitCode.PASS
     cluster = memory.cluster
     assert cluster is not None
-    order = [act for act in cluster.acts if act in ("users", "allow observer", "allow worker", "create_topics")]
-    assert order == ["users", "allow observer", "allow worker", "create_topics"]
+    order = [act for act in cluster.acts if act in ("users", "allow worker", "create_topics")]
+    assert order == ["users", "allow worker", "create_topics"]
     assert tuple(cluster.allowed[User.WORKER]) == (*writing("orders"), *reading("orders", "readers"))
     assert {name: Security.given(told).user for name, told in cluster.told.items() if name != "users"} == {
         "observer": "observer", "produce-0": "worker", "produce-1": "worker", "consume-2": "worker",

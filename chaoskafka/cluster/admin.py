@@ -78,6 +78,9 @@ class Admin:
             {
                 "bootstrap.servers": ",".join(map(str, addresses)),
                 "client.id": "chaoskafka-admin",
+                # librdkafka's own are 30 s and 10 s: one connection that hangs would outlast every call of ours.
+                "socket.connection.setup.timeout.ms": 5000,
+                "reconnect.backoff.max.ms": 1000,
                 "log_level": 0,  # brokers die on purpose here; its complaints would be noise on stderr
                 **security.librdkafka(),
             }

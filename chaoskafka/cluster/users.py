@@ -1,6 +1,6 @@
-"""Makes the users of a protected cluster: `let_in` for the harness, and the process that it starts for that.
+"""Makes the users of a protected cluster, and the observer's rights: `let_in`, and the process that it starts for that.
 
-    CHAOSKAFKA_USERS='{"admin": "…", …}' python -m chaoskafka.cluster.users node-1:19092,node-2:19092 WITHIN_S
+    CHAOSKAFKA_USERS='{"admin": "…", …}' python -m chaoskafka.cluster.users WITHIN_S node-1:19092 node-2:19092
 
 Nobody can log in before the metadata log holds the users, and the official image formats disks without any. So they are
 made through the plane of replication, where who comes is a super user, by a process in a client place, since that plane
@@ -26,7 +26,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from chaoskafka.clock import Clock, wait_until
 from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Address, CanHostClients, Cluster, ExitStatus
-from chaoskafka.cluster.admin import Administration
+from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.rights import WATCHING
 from chaoskafka.cluster.security import Protection, User
@@ -38,7 +38,7 @@ ANSWER_S = 5.0  # of one try: as long as there is no quorum, brokers let us wait
 EVERY_S = 0.2
 
 
-def let_in(cluster: Cluster, admin: Administration, *, within_s: float, clock: Clock) -> None:
+def let_in(cluster: Cluster, *, within_s: float, clock: Clock) -> None:
     """Make the users, and the rights of the observer. Nothing to do where a cluster has no users. Blocks.
 
     Raises EnvironmentFailure, saying why there are none, WaitTimeout, and Interrupted by the clock.
@@ -48,9 +48,9 @@ def let_in(cluster: Cluster, admin: Administration, *, within_s: float, clock: C
     if not isinstance(cluster, CanHostClients):
         raise EnvironmentFailure("this runtime has no place for clients, and users are made from one")
     passwords = {user.value: cluster.security(user).password for user in User}
-    nodes = ",".join(str(Address(at.host, Plane.REPLICATION.port)) for at in cluster.client_addresses().values())
-    argv = ["python", "-m", "chaoskafka.cluster.users", nodes, str(within_s)]
-    process = cluster.launch("users", argv, {VARIABLE: json.dumps(passwords)})
+    nodes = [f"{at.host}:{Plane.REPLICATION.port}" for at in cluster.client_addresses().values()]
+    argv = ["python", "-m", "chaoskafka.cluster.users", str(within_s)]
+    process = cluster.launch("users", [*argv, *nodes], {VARIABLE: json.dumps(passwords)})
     none_ended = forming.none_ended(cluster, clock)
 
     def exited() -> ExitStatus | None:
@@ -68,12 +68,16 @@ def let_in(cluster: Cluster, admin: Administration, *, within_s: float, clock: C
     end = process.wait(within_s=ANSWER_S)  # its last words are there too then
     if end.code != 0:
         raise EnvironmentFailure(f"the cluster's users were not made: {process.latest() or end}")
-    admin.allow(User.OBSERVER, WATCHING)
 
 
-def make(bootstrap: str, passwords: Mapping[str, str], *, within_s: float) -> None:
-    """Make each user, or give it this password. Blocks. Raises WaitTimeout with the last refusal."""
+def make(nodes: Sequence[Address], passwords: Mapping[str, str], *, within_s: float) -> None:
+    """Make each user, or give it this password; then the observer's rights. Blocks.
+
+    Raises WaitTimeout with the last refusal.
+    """
+    bootstrap = ",".join(map(str, nodes))
     client = AdminClient({"bootstrap.servers": bootstrap, "client.id": "chaoskafka-users", "log_level": 0})
+    admin = Admin(nodes, timeout_s=ANSWER_S)
     info = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, ITERATIONS)
     wanted: list[UserScramCredentialAlteration] = [
         UserScramCredentialUpsertion(user, info, password.encode()) for user, password in passwords.items()
@@ -83,7 +87,8 @@ def make(bootstrap: str, passwords: Mapping[str, str], *, within_s: float) -> No
         try:
             for made in client.alter_user_scram_credentials(wanted, request_timeout=ANSWER_S).values():
                 made.result(timeout=ANSWER_S * 2)
-        except (KafkaException, TimeoutError) as failed:
+            admin.allow(User.OBSERVER, WATCHING)
+        except (KafkaException, EnvironmentFailure, TimeoutError) as failed:
             return str(failed) or type(failed).__name__
         return ""
 
@@ -92,9 +97,10 @@ def make(bootstrap: str, passwords: Mapping[str, str], *, within_s: float) -> No
 
 def main(argv: Sequence[str]) -> int:
     """Blocks until they are made; 1 with a status line that says why they are not."""
-    bootstrap, within_s = argv
+    within_s, *nodes = argv
+    addresses = [Address(host, int(port)) for host, _, port in (node.rpartition(":") for node in nodes)]
     try:
-        make(bootstrap, json.loads(os.environ[VARIABLE]), within_s=float(within_s))
+        make(addresses, json.loads(os.environ[VARIABLE]), within_s=float(within_s))
     except WaitTimeout as late:
         sys.stdout.write(json.dumps({"problem": str(late)}) + "\n")
         return 1

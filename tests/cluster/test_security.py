@@ -56,10 +56,10 @@ def guarded(images: Images) -> Iterator[Cluster]:
     """One controller and one broker, apart, over SASL_SSL; a topic that workers may use, and one that they may not."""
     with open_cluster(APART, run_id=f"tests-{secrets.token_hex(3)}", images=images) as cluster:
         hosts = cluster.host_addresses()
-        admin = Admin(hosts.values(), cluster.security(User.ADMIN))
         views = Views(hosts, cluster.security(User.OBSERVER))
-        let_in(cluster, admin, within_s=180, clock=CLOCK)
+        let_in(cluster, within_s=180, clock=CLOCK)
         wait_formed(views, APART, within_s=180, clock=CLOCK)
+        admin = Admin(hosts.values(), cluster.security(User.ADMIN))
         admin.allow(User.WORKER, [*writing("orders"), *reading("orders", "readers")])
         make_topics(admin, views, {"orders": ONE, "secrets": ONE}, within_s=60, clock=CLOCK)
         yield cluster
