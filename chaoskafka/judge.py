@@ -79,10 +79,8 @@ def judged(history: History) -> Result:
 def _ask(item: Named[Check], history: History) -> CheckResult:
     try:
         verdict = item.value.check(history)
-    except (
-        HistoryError
-    ):  # not the check's doing, and what other checks made of the rest of a damaged run is worth nothing
-        raise
+    except HistoryError:
+        raise  # not the check's doing, and what other checks made of the rest of a damaged run is worth nothing
     except Exception as crash:  # noqa: BLE001 - the crash becomes the evidence of an unknown
         told = {"traceback": traceback.format_exc()[-TEXT_MAX:]}
         verdict = Verdict.unknown(f"the check crashed: {type(crash).__name__}: {crash}", evidence=[told])

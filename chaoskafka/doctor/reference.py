@@ -9,9 +9,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from chaoskafka import pages
 from chaoskafka.doctor.examine import all_examinations
-
-BEGIN, END = "<!-- examinations: begin -->", "<!-- examinations: end -->"
 
 
 def reference() -> str:
@@ -21,11 +20,7 @@ def reference() -> str:
 
 def renewed(document: str) -> str:
     """`document` with the sections between its markers. Raises ValueError when it has none."""
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"no {BEGIN} … {END}")
-    return f"{before}{begin}\n{reference()}\n{end}{after}"
+    return pages.renewed(document, "examinations", reference())
 
 
 def _lines() -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import platformdirs
 
 from chaoskafka.clock import UNSTOPPABLE, Clock, wait_until
 from chaoskafka.errors import EnvironmentFailure, WaitTimeout
+from chaoskafka.locking import try_lock
 
 BUILD_LOCK = "build.lock"
 # A build of everything took two minutes on a fast line. Its own limits (20 min each for the root file system and the
@@ -39,7 +39,7 @@ def build_lock(
     path = cache_dir() / BUILD_LOCK
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)  # not truncated: the holder is in there
     try:
-        if not _try_lock(descriptor):
+        if not try_lock(descriptor):
             report(f"waiting for {_holder(path)}, which builds images ({path} is locked)")
             _wait(descriptor, path, clock, within_s)
         os.ftruncate(descriptor, 0)
@@ -53,7 +53,7 @@ def _wait(descriptor: int, path: Path, clock: Clock, within_s: float) -> None:
     try:
         wait_until(
             f"the lock {path}",
-            read=lambda: _try_lock(descriptor),
+            read=lambda: try_lock(descriptor),
             good=bool,
             within_s=within_s,
             every_s=_EVERY_S,
@@ -72,11 +72,3 @@ def _wait(descriptor: int, path: Path, clock: Clock, within_s: float) -> None:
 def _holder(path: Path) -> str:
     pid = path.read_text(errors="replace").strip()
     return f"process {pid}" if pid.isdigit() else "another process"
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

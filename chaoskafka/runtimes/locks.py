@@ -7,7 +7,6 @@ Beside it are the run's undo ledger and its scratch directory.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ import platformdirs
 
 from chaoskafka.clock import wait_until
 from chaoskafka.errors import EnvironmentFailure, UsageError, WaitTimeout
+from chaoskafka.locking import try_lock
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # also part of container names, which the engine limits to these
 
@@ -110,21 +110,13 @@ def _take(path: Path) -> int | None:
         raise _not_writable(path, refused) from refused
     try:
         # Between our open and our lock the file may have been removed as a dead run's; then nobody sees our lock.
-        if _try_lock(descriptor) and path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):
+        if try_lock(descriptor) and path.exists() and path.samefile(f"/proc/self/fd/{descriptor}"):
             return descriptor
     except OSError:
         os.close(descriptor)
         raise
     os.close(descriptor)
     return None
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_held(path: Path) -> bool:
@@ -135,6 +127,6 @@ def _is_held(path: Path) -> bool:
     except PermissionError:
         return True  # another user's: it cannot be told, so it is left alone
     try:
-        return not _try_lock(descriptor)
+        return not try_lock(descriptor)
     finally:
         os.close(descriptor)

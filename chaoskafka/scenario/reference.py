@@ -15,11 +15,10 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from chaoskafka import pages
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.scenario.bind import wanted
 from chaoskafka.scenario.catalogue import Kind, find, members
-
-BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 
 
 def reference() -> str:
@@ -34,11 +33,7 @@ def reference() -> str:
 
 def renewed(document: str) -> str:
     """`document` with the reference between its markers. Raises ValueError when it has none."""
-    before, begin, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"no {BEGIN} … {END}")
-    return f"{before}{begin}\n{reference()}\n{end}{after}"
+    return pages.renewed(document, "words", reference())
 
 
 def _section(word: str, kind: type, *, level: int) -> Iterator[str]:
