@@ -49,7 +49,16 @@ class TargetStage:
     ledger: Ledger = field(default_factory=Unwritten)
     fault: int = 0  # its place in the plan
     word: str = ""
+    spared: tuple[str, ...] = ()  # addresses that no fault of the network may cut off
     evidence: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def tag(self) -> str:
+        return f"chaoskafka_{self.fault}"
+
+    @property
+    def nodes(self) -> Mapping[int, Node]:
+        return self.cluster.nodes
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
         """Who the target is now. Raises NoTarget when nobody fits, or when one who fits lacks the ability."""
@@ -65,9 +74,9 @@ class TargetStage:
             chosen.append(node)
         return tuple(chosen)
 
-    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo) -> list[R]:
+    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo, detail: str = "") -> list[R]:
         """As `faults.Stage` says."""
-        owed = [Owed(fault=self.fault, word=self.word, node=node.spec.name, undo=undo) for node in nodes]
+        owed = [Owed(fault=self.fault, word=self.word, node=node.spec.name, undo=undo, detail=detail) for node in nodes]
         return self.ledger.act(nodes, owed, deed)
 
 
@@ -107,7 +116,15 @@ class Session:
     def fault(self, step: PlannedStep) -> Iterator[Injected]:
         """Play one fault, leaving its events. Raises what the fault raises, after writing it down."""
         rng = random.Random(step.seed)  # noqa: S311 - chance, not secrecy
-        stage = TargetStage(self.cluster, self.views, rng, ledger=self.ledger, fault=step.index, word=step.word)
+        stage = TargetStage(
+            self.cluster,
+            self.views,
+            rng,
+            ledger=self.ledger,
+            fault=step.index,
+            word=step.word,
+            spared=(self.watching.address,) if self.watching else (),
+        )
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)
         hit: Injected | None = None

@@ -46,7 +46,19 @@ class MemoryNode:
             running=self.running, exit_code=None if self.running else 137, started_at=f"start {self.starts}"
         )
 
-    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
+    @property
+    def address(self) -> str:
+        return "127.0.0.1"
+
+    def knock(
+        self,
+        port: int,
+        *,
+        at: str | None = None,
+        speak: bool = False,
+        within_s: float = 1.0,
+        until: Knock | None = None,
+    ) -> Knock:
         self._cluster.act("knock")
         return Knock.ANSWERED if self.running else Knock.REFUSED
 

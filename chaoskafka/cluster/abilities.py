@@ -31,6 +31,7 @@ class Knock(StrEnum):
     """What a TCP connect from inside the node's own network got."""
 
     ANSWERED = "answered"
+    MUTE = "mute"  # the kernel took the connection, and nobody answered what was asked over it
     REFUSED = "refused"
     SILENT = "silent"  # no answer in time
 
@@ -43,6 +44,7 @@ class NodeState:
     exit_code: int | None  # of the last end; 137 after SIGKILL, 143 after SIGTERM; None while running
     started_at: str
     out_of_memory: bool = False
+    frozen: bool = False  # it is there, and none of its threads runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,15 +62,31 @@ class Node(Protocol):
 
     @property
     def spec(self) -> NodeSpec: ...
+    @property
+    def address(self) -> str:
+        """Its IP address on the cluster's network: how other nodes and client places reach it."""
+        ...
+
     def state(self) -> NodeState:
         """Blocks for one question to the runtime."""
         ...
 
-    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
-        """Connect to `port` from inside the node's own network namespace, never through a published port.
+    def knock(
+        self,
+        port: int,
+        *,
+        at: str | None = None,
+        speak: bool = False,
+        within_s: float = 1.0,
+        until: Knock | None = None,
+    ) -> Knock:
+        """Connect to `port` of the address `at` (None: its own) from inside this node's network namespace, never
+        through a published port.
 
-        With `until`, knocks again and again for `within_s` until it gets that answer; returns the last one. That costs
-        one process on the node's machine, where a knock each time would slow down what is being waited for.
+        With `speak`, asks for ApiVersions over the connection, on a port that speaks Kafka in the clear (replication,
+        controllers), and only an answer to that counts as one: a frozen process is MUTE. With `until`, knocks again and
+        again for `within_s` until it gets that answer; returns the last one. That costs one process on the node's
+        machine, where a knock each time would slow down what is being waited for.
         """
         ...
 
@@ -83,18 +101,78 @@ class HasLog(Node, Protocol):
 
 
 @runtime_checkable
-class CanKill(Node, Protocol):
-    """Kafka's process can be killed as by the kernel, and started again with its address and its disk."""
-
-    def kill(self) -> Deed:
-        """SIGKILL to Kafka's process only; returns once the signal was sent, not once it worked."""
-        ...
+class CanStart(Node, Protocol):
+    """Kafka can be started again on a node where it ended, with its address and its disk. Part of other abilities."""
 
     def start(self, *, within_s: float) -> Deed:
         """Start Kafka again; idempotent: a running one is left alone. Returns once a *new* process is seen running.
 
         Raises WaitTimeout when none is.
         """
+        ...
+
+
+@runtime_checkable
+class CanKill(CanStart, Protocol):
+    """Kafka's process can be killed as by the kernel."""
+
+    def kill(self) -> Deed:
+        """SIGKILL to Kafka's process only; returns once the signal was sent, not once it worked."""
+        ...
+
+
+@runtime_checkable
+class CanStop(CanStart, Protocol):
+    """A person can ask Kafka to stop."""
+
+    def terminate(self) -> Deed:
+        """SIGTERM to Kafka's process only, which begins a controlled shutdown; returns once the signal was sent."""
+        ...
+
+
+@runtime_checkable
+class CanPause(Node, Protocol):
+    """All of Kafka's process can be frozen, and run on as if no time had passed."""
+
+    def pause(self) -> Deed:
+        """Freeze; the kernel goes on accepting connections for it."""
+        ...
+
+    def resume(self) -> Deed:
+        """Let it run again; idempotent: one that runs, or has ended, is left alone."""
+        ...
+
+
+@runtime_checkable
+class CanPowerOff(Node, Protocol):
+    """The whole machine can vanish: silence, where a dead process would be told by resets; its disk stays."""
+
+    def power_off(self) -> Deed:
+        """Kafka's process dies and no packet leaves any more, not even one that says so."""
+        ...
+
+    def power_on(self, *, within_s: float) -> Deed:
+        """Boot with the same address and disk, and start Kafka; idempotent. Returns once a new process is seen.
+
+        Raises WaitTimeout when none is.
+        """
+        ...
+
+
+@runtime_checkable
+class CanPartition(Node, Protocol):
+    """Packets from and to a node can be dropped or rejected, by rules in its network namespace, outside of Kafka."""
+
+    def run_rules(self, batch: str) -> Deed:
+        """Run a batch of nft commands (`cluster/netrules.py` writes them), all or nothing. Raises CommandFailed."""
+        ...
+
+    def rules(self) -> str:
+        """Every rule in force there that is ours, as nft lists it; "" when there is none."""
+        ...
+
+    def reset_connections(self, peers: Sequence[str]) -> int:
+        """End the node's TCP connections to those addresses at once, as `ss -K` does; returns how many."""
         ...
 
 

@@ -14,6 +14,9 @@ class Undo(StrEnum):
     """What takes a deed back. Each is idempotent: done twice, or to a node that was never hit, it does no harm."""
 
     START = "start"  # run Kafka's process on the node
+    RESUME = "resume"  # let a frozen one run
+    POWER_ON = "power_on"  # boot the machine, with all that belongs to START
+    LIFT = "lift"  # delete a table of network rules; `detail` names it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,3 +27,4 @@ class Owed:
     word: str  # the fault's
     node: str  # its name
     undo: Undo
+    detail: str = ""  # what the undo needs to know besides

@@ -38,6 +38,21 @@ class Injected:
 class Stage(Protocol):
     """Where a fault is played."""
 
+    @property
+    def tag(self) -> str:
+        """Names this fault among all of the run, in letters, digits and `_`: what it creates is found by it."""
+        ...
+
+    @property
+    def nodes(self) -> Mapping[int, Node]:
+        """Every node of the cluster, by its id."""
+        ...
+
+    @property
+    def spared(self) -> tuple[str, ...]:
+        """Addresses that no fault of the network may cut off: the observer's."""
+        ...
+
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
         """Who the target is *now*; the evidence is recorded. May be called again.
 
@@ -45,7 +60,7 @@ class Stage(Protocol):
         """
         ...
 
-    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo) -> list[R]:
+    def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo, detail: str = "") -> list[R]:
         """Do `deed` to one node after the other, after `undo` was noted for all; returns what the deeds returned.
 
         Raises EnvironmentFailure when it cannot be noted, and then nothing was done; and what the deed raises.

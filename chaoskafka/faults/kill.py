@@ -14,13 +14,21 @@ from typing import ClassVar
 
 from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import CanKill, Deed, Knock, Node, NodeState
-from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
-from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
+from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
+from chaoskafka.faults.playing import (
+    Trouble,
+    check_seconds,
+    client_port,
+    on_each,
+    prove_each,
+    see_alive,
+    states_of_running,
+    window,
+)
 
-KNOCKS_S = 5.0  # one series of knocks while a node comes back; then its process is looked at again
 SIGKILLED = 137  # 128 + SIGKILL, as every runtime reports it
 
 
@@ -42,32 +50,18 @@ class Kill:
     needs: ClassVar[tuple[type[Node], ...]] = (CanKill,)
 
     def __post_init__(self) -> None:
-        for name in ("for_s", "settle_s", "heal_s"):
-            seconds = getattr(self, name)
-            if seconds is not None and seconds <= 0:
-                raise ValueError(f"{name}: {seconds} is not above 0")
+        check_seconds(self, "for_s", "settle_s", "heal_s")
 
     @contextmanager
     def inject(self, stage: Stage) -> Iterator[Injected]:
         chosen = stage.resolve(self.target, CanKill)
-        before = {node.spec.node_id: node.state() for node in chosen}
-        dead = [node.spec.name for node in chosen if not before[node.spec.node_id].running]
-        if dead:
-            raise FaultFailed(f"kill {self.target.text!r}: {', '.join(dead)} was down already, by another cause")
-        try:
-            hit = self._kill(stage, chosen, before)
-        except BaseException as failed:
-            _note_trouble(failed, self._start_all(chosen))
-            raise
-        try:
+        before = states_of_running(f"kill {self.target.text!r}", chosen)
+        with window(
+            strike=lambda: self._kill(stage, chosen, before),
+            heal=lambda: self._heal(chosen, before),
+            take_back=lambda: self._start_all(chosen),
+        ) as hit:
             yield hit
-        except BaseException as failed:
-            try:
-                hit.heal_proof = self._heal(chosen, before)
-            except ChaosKafkaError as unhealed:
-                failed.add_note(f"then, while healing: {unhealed}")
-            raise
-        hit.heal_proof = self._heal(chosen, before)
 
     def _kill(self, stage: Stage, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Injected:
         deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
@@ -91,17 +85,17 @@ class Kill:
         try:
             knock, state = wait_until(
                 f"the kill of {node.spec.name} to show",
-                read=lambda: (node.knock(_port(node), until=Knock.REFUSED), node.state()),
+                read=lambda: (node.knock(client_port(node), until=Knock.REFUSED), node.state()),
                 good=bites,
                 within_s=deadline.left_s(),
-                describe=lambda seen: f"port {_port(node)} {seen[0]}, {seen[1]}",
+                describe=lambda seen: f"port {client_port(node)} {seen[0]}, {seen[1]}",
             )
         except WaitTimeout as unseen:
             raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
         return {
             "means": deed.means,
             "acted_ns": deed.acted_ns,
-            "port": _port(node),
+            "port": client_port(node),
             "knock": knock.value,
             "exit_code": state.exit_code,
             "out_of_memory": state.out_of_memory,
@@ -112,43 +106,12 @@ class Kill:
         deadline = Deadline.after(self.heal_s)
         # All starts before the first proof: two controllers of three can only answer together.
         trouble = self._start_all(chosen)
-        proof: dict[str, object] = {}
-        for node in chosen:
-            try:
-                proof[node.spec.name] = self._see_alive(node, before[node.spec.node_id], deadline)
-            except ChaosKafkaError as unhealed:
-                trouble.append(unhealed)
-        if trouble:
-            failed = FaultFailed(f"kill {self.target.text!r} was not seen to heal: {trouble[0]}")
-            _note_trouble(failed, trouble[1:])
-            raise failed from trouble[0]
-        return proof
-
-    def _start_all(self, chosen: Sequence[CanKill]) -> list[ChaosKafkaError]:
-        """Start every node, whatever happens to the others; returns what went wrong."""
-        trouble: list[ChaosKafkaError] = []
-        for node in chosen:
-            try:
-                node.start(within_s=self.heal_s)
-            except ChaosKafkaError as failed:
-                trouble.append(failed)
-        return trouble
-
-    def _see_alive(self, node: CanKill, before: NodeState, deadline: Deadline) -> Proof:
-        knock, state = wait_until(
-            f"{node.spec.name} to answer again as a new process",
-            read=lambda: (node.knock(_port(node), within_s=KNOCKS_S, until=Knock.ANSWERED), node.state()),
-            good=lambda seen: seen[0] is Knock.ANSWERED and seen[1].running and seen[1].started_at != before.started_at,
-            within_s=deadline.left_s(),
-            describe=lambda seen: f"port {_port(node)} {seen[0]}, {seen[1]}",
+        return prove_each(
+            f"kill {self.target.text!r}",
+            chosen,
+            lambda node: see_alive(node, before[node.spec.node_id], deadline),
+            trouble,
         )
-        return {"port": _port(node), "knock": knock.value, "process_started_at": state.started_at}
 
-
-def _port(node: Node) -> int:
-    return Plane.CLIENTS.port if node.spec.is_broker else Plane.CONTROLLER.port
-
-
-def _note_trouble(failed: BaseException, trouble: Sequence[ChaosKafkaError]) -> None:
-    for later in trouble:
-        failed.add_note(f"then, while starting again: {later}")
+    def _start_all(self, chosen: Sequence[CanKill]) -> Trouble:
+        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))

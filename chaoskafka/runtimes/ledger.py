@@ -209,7 +209,8 @@ def read_ledger(path: Path) -> FoundLedger:
         match _entry(line):
             case {"owed": int(number), "fault": int(fault), "word": str(word), "node": str(node), "undo": undo}:
                 if undo in _UNDOS:
-                    owed[number] = Owed(fault=fault, word=word, node=node, undo=Undo(undo))
+                    detail = str((_entry(line) or {}).get("detail", ""))
+                    owed[number] = Owed(fault=fault, word=word, node=node, undo=Undo(undo), detail=detail)
                 else:
                     strange += 1
             case {"done": int(number)}:

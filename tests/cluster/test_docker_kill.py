@@ -30,8 +30,20 @@ class Lying:
     def state(self) -> NodeState:
         return self.real.state()
 
-    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
-        return self.real.knock(port, within_s=within_s, until=until)
+    @property
+    def address(self) -> str:
+        return self.real.address
+
+    def knock(
+        self,
+        port: int,
+        *,
+        at: str | None = None,
+        speak: bool = False,
+        within_s: float = 1.0,
+        until: Knock | None = None,
+    ) -> Knock:
+        return self.real.knock(port, at=at, speak=speak, within_s=within_s, until=until)
 
     def kill(self) -> Deed:
         return Deed(what="SIGKILL", means="nothing at all", acted_ns=time.monotonic_ns())

@@ -143,7 +143,7 @@ def test_a_state_directory_that_cannot_be_written_is_told(monkeypatch: pytest.Mo
 
 
 HEAD = b'{"format": 1, "run_id": "r1"}\n'
-ONE = b'{"owed": 1, "fault": 0, "word": "kill", "node": "node-1", "undo": "start"}\n'
+ONE = b'{"owed": 1, "fault": 0, "word": "kill", "node": "node-1", "undo": "start", "detail": ""}\n'
 SPOILT: dict[str, tuple[bytes, int, str | None]] = {
     "empty": (b"", 0, None),
     "killed in the first line": (b'{"form', 0, None),
@@ -193,4 +193,4 @@ def test_entries_are_small_values_that_any_later_process_can_read() -> None:
     head, entry = map(json.loads, ledger_path(RUN_ID).read_text().splitlines())
     ledger.close(removed=True)
     assert head == {"format": 1, "run_id": RUN_ID}
-    assert entry == {"owed": 1, "fault": 0, "word": "kill", "node": "node-1", "undo": "start"}
+    assert entry == {"owed": 1, "fault": 0, "word": "kill", "node": "node-1", "undo": "start", "detail": ""}

@@ -22,21 +22,29 @@ from chaoskafka.runtimes.docker import pids
 from chaoskafka.runtimes.docker.containers import inspect, send_signal
 from chaoskafka.runtimes.docker.engine import Engine, asking
 
-# Arguments: port, seconds, and the answer to wait for ("" takes the first).
+# Arguments: address, port, seconds, the answer to wait for ("" takes the first), "speak" or "".
 _KNOCK = """
-import socket, sys, time
-port, within_s, until = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+import socket, struct, sys, time
+address, port, within_s, until, speak = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5]
 deadline = time.monotonic() + within_s
+ask = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # ApiVersions v0, correlation 1, no client id
 while True:
     with socket.socket() as s:
-        s.settimeout(max(0.01, deadline - time.monotonic()))
+        answer = "silent"
         try:
-            s.connect(("127.0.0.1", port))
+            s.settimeout(max(0.01, deadline - time.monotonic()))
+            s.connect((address, port))
             answer = "answered"
+            if speak:
+                answer = "mute"
+                s.settimeout(max(0.01, min(1.0, deadline - time.monotonic())))
+                s.sendall(ask)
+                if s.recv(4):
+                    answer = "answered"
         except ConnectionRefusedError:
             answer = "refused"
         except OSError:
-            answer = "silent"
+            pass
     if until in ("", answer) or time.monotonic() >= deadline:
         break
     time.sleep(0.05)
@@ -74,14 +82,29 @@ class DockerNode:
             out_of_memory=state["OOMKilled"],
         )
 
-    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
-        """Connect to `port` by a process that runs in the node's host container. Blocks for `within_s` and an exec.
+    @property
+    def address(self) -> str:
+        """Its IP address on the run's network. Blocks for one request to the engine. Raises EnvironmentFailure."""
+        networks = inspect(self._engine, self._host)["NetworkSettings"]["Networks"]
+        return str(next(iter(networks.values()))["IPAddress"])
 
-        A frozen process answers too, since the kernel accepts for it. Raises EnvironmentFailure when the exec fails.
+    def knock(
+        self,
+        port: int,
+        *,
+        at: str | None = None,
+        speak: bool = False,
+        within_s: float = 1.0,
+        until: Knock | None = None,
+    ) -> Knock:
+        """Connect by a process that runs in the node's host container. Blocks for `within_s` and an exec.
+
+        Without `speak` a frozen process answers too, since the kernel accepts for it. Raises EnvironmentFailure when
+        the exec fails.
         """
-        command = ["python3", "-c", _KNOCK, str(port), str(within_s), until.value if until else ""]
-        with asking(f"knocking on port {port} of {self._spec.name}"):
-            code, output = self._host.exec_run(command)
+        words = [at or "127.0.0.1", str(port), str(within_s), until.value if until else "", "speak" if speak else ""]
+        with asking(f"knocking on port {port} of {at or self._spec.name}"):
+            code, output = self._host.exec_run(["python3", "-c", _KNOCK, *words])
         text = output.decode(errors="replace").strip() if isinstance(output, bytes) else ""
         if code != 0 or text not in {knock.value for knock in Knock}:
             raise CommandFailed(f"knock on port {port} in the host container of {self._spec.name}", code, text)

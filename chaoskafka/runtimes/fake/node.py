@@ -33,7 +33,11 @@ class FakeNode:
         return self._spec
 
     @property
-    def address(self) -> Address:
+    def address(self) -> str:
+        return HOST
+
+    @property
+    def endpoint(self) -> Address:
         return Address(HOST, self._door.port)
 
     def state(self) -> NodeState:
@@ -43,7 +47,15 @@ class FakeNode:
             started_at=f"start {self._starts} of {self._spec.name}",
         )
 
-    def knock(self, port: int, *, within_s: float = 1.0, until: Knock | None = None) -> Knock:
+    def knock(
+        self,
+        port: int,
+        *,
+        at: str | None = None,  # noqa: ARG002 - all nodes stand at one address
+        speak: bool = False,  # noqa: ARG002 - whoever accepts answers, too
+        within_s: float = 1.0,
+        until: Knock | None = None,
+    ) -> Knock:
         """A real connect to the node's own port, which stands for `port` of every plane."""
         found = _knock(self._door.port, within_s)
         if until in (None, found):

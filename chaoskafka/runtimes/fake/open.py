@@ -35,7 +35,7 @@ def open_cluster(kafka: FakeKafka, programs: Mapping[str, Program]) -> Iterator[
             removal.callback(node.close)
             nodes[member.node_id] = node
             if member.is_broker:
-                addresses[member.node_id] = node.address
+                addresses[member.node_id] = node.endpoint
         yield FakeCluster(kafka, nodes, clients)
 
 
@@ -58,13 +58,13 @@ class FakeCluster:
         return {"engine": "none: no Kafka is involved", "confluent-kafka": "none: fake clients"}
 
     def host_addresses(self) -> Mapping[int, Address]:
-        return {id_: node.address for id_, node in self._nodes.items() if node.spec.is_broker}
+        return {id_: node.endpoint for id_, node in self._nodes.items() if node.spec.is_broker}
 
     def client_addresses(self) -> Mapping[int, Address]:
         return self.host_addresses()
 
     def controller_addresses(self) -> Mapping[int, Address]:
-        return {id_: node.address for id_, node in self._nodes.items() if node.spec.is_controller}
+        return {id_: node.endpoint for id_, node in self._nodes.items() if node.spec.is_controller}
 
     def security(self, user: User) -> Security:  # noqa: ARG002 - nobody has to say who they are
         return PLAINTEXT

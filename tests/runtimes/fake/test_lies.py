@@ -13,7 +13,7 @@ import pytest
 
 from chaoskafka import run, under_load
 from chaoskafka.errors import ExitCode
-from chaoskafka.faults import kill
+from chaoskafka.faults import playing
 from chaoskafka.report.result import Result
 from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.scenario.catalogue import Kind, members
@@ -41,7 +41,7 @@ class Row:
 
 def give_up_on_recovery(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run, "recovery_limit_s", lambda *_: 0.2)
-    patch.setattr(kill, "KNOCKS_S", 0.1)
+    patch.setattr(playing, "KNOCKS_S", 0.1)
 
 
 def be_patient(patch: pytest.MonkeyPatch) -> None:
