@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka.runtimes.docker.clients import pack_sources, parse_status
+from chaoskafka.runtimes.docker.clients import pack_sources
 from chaoskafka.runtimes.docker.logs import _unpack
+from chaoskafka.runtimes.status import parse_status
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from chaoskafka.runtimes.docker import life
-from chaoskafka.runtimes.docker.labels import this_owner
+from chaoskafka.runtimes import life
 from chaoskafka.runtimes.docker.sweep import why_alive
+from chaoskafka.runtimes.owner import this_owner
 
 ID = "0123456789abcdef" * 4
 

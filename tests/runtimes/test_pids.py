@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chaoskafka.runtimes.docker import pids
-from chaoskafka.runtimes.docker.labels import process_started_ticks
+from chaoskafka.runtimes.owner import process_started_ticks
 
 ID = "0123456789abcdef" * 4
 OTHER = "f" * 64

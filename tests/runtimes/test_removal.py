@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.removal import Removal, in_parallel
 
 
 def failing(text: str) -> None:

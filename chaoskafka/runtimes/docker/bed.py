@@ -25,8 +25,8 @@ from chaoskafka.runtimes.docker.containers import Plan
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
 from chaoskafka.runtimes.docker.labels import Part, labels, object_name
 from chaoskafka.runtimes.docker.reach import Reach, reach_of
-from chaoskafka.runtimes.docker.removal import Removal
 from chaoskafka.runtimes.locks import run_lock
+from chaoskafka.runtimes.removal import Removal
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ start, so that the image need not be rebuilt when they change; the engine's part
 
 from __future__ import annotations
 
-import json
 import shutil
 import threading
 from collections.abc import Mapping, Sequence
@@ -27,14 +26,14 @@ from chaoskafka.runtimes.docker.containers import Plan, inspect, remove, send_si
 from chaoskafka.runtimes.docker.engine import Engine, asking
 from chaoskafka.runtimes.docker.labels import Part, labels, object_name
 from chaoskafka.runtimes.docker.logs import copy_directory, write_output
-from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.removal import Removal, in_parallel
+from chaoskafka.runtimes.status import LINE_MAX_BYTES, parse_status
 
 DIRECTORY = "/var/lib/chaoskafka"
 MEMORY_MIB = 1024  # librdkafka alone may queue hundreds of MiB for a silent leader; a leak must not take the machine
 
 _SOURCES = "/opt/chaoskafka"  # on the PYTHONPATH of the client image
 _LEFT_OUT = ("runtimes", "images", "__pycache__", "*.pyc")
-_LINE_MAX_BYTES = 1 << 20  # a status line is some hundred bytes; anything longer is not one
 _JOIN_WITHIN_S = 10.0
 _SIGNAL_BASE = 128  # the engine reports death by signal n as exit code 128 + n, as a shell does
 
@@ -198,7 +197,7 @@ class _Status:
                 for line in lines:
                     status = parse_status(line)
                     self._latest = self._latest if status is None else status
-                rest = rest if len(rest) <= _LINE_MAX_BYTES else b""
+                rest = rest if len(rest) <= LINE_MAX_BYTES else b""
         except (
             docker_errors.DockerException,
             requests.RequestException,
@@ -206,17 +205,6 @@ class _Status:
             OSError,
         ) as broken:
             self._broken = broken
-
-
-def parse_status(line: bytes) -> Mapping[str, Any] | None:
-    """One line of stdout as a status; None when it is something else that the process printed."""
-    if not line.startswith(b"{"):
-        return None
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _exit_status(state: Mapping[str, Any]) -> ExitStatus:

@@ -21,35 +21,8 @@ from chaoskafka.errors import CommandFailed, FaultFailed
 from chaoskafka.runtimes.docker import pids
 from chaoskafka.runtimes.docker.containers import inspect, send_signal
 from chaoskafka.runtimes.docker.engine import Engine, asking
+from chaoskafka.runtimes.knocking import KNOCK, knock_words
 
-# Arguments: address, port, seconds, the answer to wait for ("" takes the first), "speak" or "".
-_KNOCK = """
-import socket, struct, sys, time
-address, port, within_s, until, speak = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), sys.argv[4], sys.argv[5]
-deadline = time.monotonic() + within_s
-ask = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # ApiVersions v0, correlation 1, no client id
-while True:
-    with socket.socket() as s:
-        answer = "silent"
-        try:
-            s.settimeout(max(0.01, deadline - time.monotonic()))
-            s.connect((address, port))
-            answer = "answered"
-            if speak:
-                answer = "mute"
-                s.settimeout(max(0.01, min(1.0, deadline - time.monotonic())))
-                s.sendall(ask)
-                if s.recv(4):
-                    answer = "answered"
-        except ConnectionRefusedError:
-            answer = "refused"
-        except OSError:
-            pass
-    if until in ("", answer) or time.monotonic() >= deadline:
-        break
-    time.sleep(0.05)
-print(answer)
-"""
 _TAIL_LINES = 200  # searched for the first error; few of them are told
 
 
@@ -102,9 +75,9 @@ class DockerNode:
         Without `speak` a frozen process answers too, since the kernel accepts for it. Raises EnvironmentFailure when
         the exec fails.
         """
-        words = [at or "127.0.0.1", str(port), str(within_s), until.value if until else "", "speak" if speak else ""]
+        words = knock_words(port, at=at, speak=speak, within_s=within_s, until=until)
         with asking(f"knocking on port {port} of {at or self._spec.name}"):
-            code, output = self._host.exec_run(["python3", "-c", _KNOCK, *words])
+            code, output = self._host.exec_run(["python3", "-c", KNOCK, *words])
         text = output.decode(errors="replace").strip() if isinstance(output, bytes) else ""
         if code != 0 or text not in {knock.value for knock in Knock}:
             raise CommandFailed(f"knock on port {port} in the host container of {self._spec.name}", code, text)

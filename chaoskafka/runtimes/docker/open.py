@@ -36,9 +36,9 @@ from chaoskafka.runtimes.docker.network import (
 )
 from chaoskafka.runtimes.docker.node import DockerNode
 from chaoskafka.runtimes.docker.reach import Reach, reach_of
-from chaoskafka.runtimes.docker.removal import Removal, in_parallel
 from chaoskafka.runtimes.docker.room import check_disk
 from chaoskafka.runtimes.locks import run_lock, scratch_directory
+from chaoskafka.runtimes.removal import Removal, in_parallel
 
 HOST_MEMORY_MIB = 128  # of a host container: `sleep`, and the tools that are executed in it
 STOP_WITHIN_S = 60.0  # measured 3-5 s for a clean stop; Kafka's own budget for it is 5 minutes

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 
 from chaoskafka.clock import NS_PER_S
-from chaoskafka.runtimes.docker.labels import process_started_ticks
+from chaoskafka.runtimes.owner import process_started_ticks
 
 # Wall time may be slewed or stepped a little between the container's creation and now.
 _AGE_SLACK_S = 2.0

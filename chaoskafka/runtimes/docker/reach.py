@@ -13,7 +13,7 @@ from chaoskafka.cluster.abilities import Address
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes.docker.containers import inspect
 from chaoskafka.runtimes.docker.engine import Engine, asking
-from chaoskafka.runtimes.docker.labels import own_container
+from chaoskafka.runtimes.owner import own_container
 
 _SHARED = "container:"  # of a network mode: the network of another container
 

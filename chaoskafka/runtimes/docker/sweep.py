@@ -20,10 +20,11 @@ from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.docker import containers, network
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
-from chaoskafka.runtimes.docker.labels import NODE, OWNER, ROLE, RUN, Owner, Part
-from chaoskafka.runtimes.docker.life import why_spared
-from chaoskafka.runtimes.docker.removal import Removal, in_parallel
+from chaoskafka.runtimes.docker.labels import NODE, OWNER, ROLE, RUN, Part
 from chaoskafka.runtimes.ledger import Point, announce, ledger_path, read_ledger
+from chaoskafka.runtimes.life import why_spared
+from chaoskafka.runtimes.owner import Owner
+from chaoskafka.runtimes.removal import Removal, in_parallel
 
 # A harness that was killed may have asked for something that the engine finishes only now: creating a container took up
 # to a second on a busy machine. So a look that found a dead run is followed by another, until one finds none.

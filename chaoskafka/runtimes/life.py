@@ -12,7 +12,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from chaoskafka.clock import boot_id
-from chaoskafka.runtimes.docker.labels import Owner, pid_namespace, process_started_ticks
+from chaoskafka.runtimes.owner import Owner, pid_namespace, process_started_ticks
 
 INITIAL_PID_NAMESPACE = "4026531836"  # PROC_PID_INIT_INO, the same on every Linux: from there all processes are seen
 
