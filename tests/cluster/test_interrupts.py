@@ -86,7 +86,9 @@ def check_interrupted(harness: Harness, engine: Engine) -> None:
     assert harness.end() == ExitCode.INTERRUPTED, harness.output
     assert harness.left(engine) == []
     if Phase.GATHER in harness.begun():
-        assert (harness.run_dir / "logs" / "node-1.log").stat().st_size > 0
+        log = (harness.run_dir / "logs" / "node-1.log").read_text()
+        # A Java that was stopped in its first instants has written nothing; a cluster that formed has.
+        assert log or Phase.TOPICS not in harness.begun()
 
 
 def terminal_closed(where: Path, engine: Engine) -> None:
