@@ -18,6 +18,7 @@ from chaoskafka.clock import NS_PER_S, Clock, wait_until
 from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Node
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
+from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.cluster.views import Views
@@ -59,6 +60,10 @@ class TargetStage:
     @property
     def nodes(self) -> Mapping[int, Node]:
         return self.cluster.nodes
+
+    def look(self) -> Sequence[BrokerView]:
+        """As `faults.Stage` says."""
+        return self.views.ask_all()
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
         """Who the target is now. Raises NoTarget when nobody fits, or when one who fits lacks the ability."""

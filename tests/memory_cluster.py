@@ -34,16 +34,17 @@ TOPIC_ID = base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")
 
 
 class MemoryNode:
-    """CanKill and HasLog."""
+    """CanKill, CanStop and HasLog."""
 
     def __init__(self, cluster: MemoryCluster, spec: NodeSpec) -> None:
         self.spec, self._cluster = spec, cluster
         self.running, self.starts, self.log = True, 1, "INFO started\n"
+        self.exit_code = 137  # of its last end
 
     def state(self) -> NodeState:
         self._cluster.act("state")
         return NodeState(
-            running=self.running, exit_code=None if self.running else 137, started_at=f"start {self.starts}"
+            running=self.running, exit_code=None if self.running else self.exit_code, started_at=f"start {self.starts}"
         )
 
     @property
@@ -68,8 +69,13 @@ class MemoryNode:
 
     def kill(self) -> Deed:
         self._cluster.act("kill")
-        self.running = False
+        self.running, self.exit_code = False, 137
         return Deed(what="SIGKILL", means="memory", acted_ns=time.monotonic_ns())
+
+    def terminate(self) -> Deed:
+        self._cluster.act("terminate node")
+        self.running, self.exit_code = False, 143
+        return Deed(what="SIGTERM", means="memory", acted_ns=time.monotonic_ns())
 
     def start(self, *, within_s: float) -> Deed:
         self._cluster.act("start")

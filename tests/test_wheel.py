@@ -36,7 +36,7 @@ def bare(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> 
 def package_files() -> set[str]:
     """All that lies in the package here, followed through links, but for what Python leaves there."""
     files = [path for path in (ROOT / "chaoskafka").rglob("*") if path.is_file()]
-    files += list((ROOT / "chaoskafka" / "scenarios").glob("*.yaml"))  # a link, which rglob does not follow
+    files += list((ROOT / "chaoskafka" / "scenarios").glob("**/*.yaml"))  # a link, which rglob does not follow
     return {path.relative_to(ROOT).as_posix() for path in files if path.suffix != ".pyc"}
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from chaoskafka.cluster.abilities import Node
+from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
 
@@ -51,6 +52,10 @@ class Stage(Protocol):
     @property
     def spared(self) -> tuple[str, ...]:
         """Addresses that no fault of the network may cut off: the observer's."""
+        ...
+
+    def look(self) -> Sequence[BrokerView]:
+        """What every broker sees now, each asked over a new connection: none that a client uses. Blocks."""
         ...
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:

@@ -12,24 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaoskafka.clock import Deadline, wait_until
-from chaoskafka.cluster.abilities import CanKill, Deed, Knock, Node, NodeState
+from chaoskafka.clock import Deadline
+from chaoskafka.cluster.abilities import CanKill, Node, NodeState
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
-from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
+from chaoskafka.faults.ending import SIGKILLED, injected, see_ended
 from chaoskafka.faults.playing import (
     Trouble,
     check_seconds,
-    client_port,
     on_each,
     prove_each,
     see_alive,
     states_of_running,
     window,
 )
-
-SIGKILLED = 137  # 128 + SIGKILL, as every runtime reports it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,40 +64,10 @@ class Kill:
         deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
         deadline = Deadline.after(self.settle_s)
         proof = {
-            node.spec.name: self._see_dead(node, deed, before[node.spec.node_id], deadline)
+            node.spec.name: see_ended(node, deed, before[node.spec.node_id], deadline, SIGKILLED)
             for node, deed in zip(chosen, deeds, strict=True)
         }
-        targets = tuple(node.spec.node_id for node in chosen)
-        acted_ns = min(deed.acted_ns for deed in deeds)
-        asked_ns = min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None)
-        return Injected(targets=targets, acted_ns=acted_ns, asked_ns=asked_ns, proof=proof)
-
-    def _see_dead(self, node: CanKill, deed: Deed, before: NodeState, deadline: Deadline) -> Proof:
-        def bites(seen: tuple[Knock, NodeState]) -> bool:
-            knock, state = seen
-            # Another start time would be another process: a death that we did not cause.
-            same = state.started_at == before.started_at
-            return knock is Knock.REFUSED and state.exit_code == SIGKILLED and same
-
-        try:
-            knock, state = wait_until(
-                f"the kill of {node.spec.name} to show",
-                read=lambda: (node.knock(client_port(node), until=Knock.REFUSED), node.state()),
-                good=bites,
-                within_s=deadline.left_s(),
-                describe=lambda seen: f"port {client_port(node)} {seen[0]}, {seen[1]}",
-            )
-        except WaitTimeout as unseen:
-            raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
-        return {
-            "means": deed.means,
-            "acted_ns": deed.acted_ns,
-            "port": client_port(node),
-            "knock": knock.value,
-            "exit_code": state.exit_code,
-            "out_of_memory": state.out_of_memory,
-            "process_started_at": before.started_at,
-        }
+        return injected(chosen, deeds, proof)
 
     def _heal(self, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Proof:
         deadline = Deadline.after(self.heal_s)

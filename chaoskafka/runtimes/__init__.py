@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from chaoskafka.cluster.abilities import CanHostClients, CanKill, CanStart
+from chaoskafka.cluster.abilities import CanHostClients, CanKill, CanStart, CanStop
 from chaoskafka.cluster.security import Protection
 
 DEFAULT_RUNTIME = "docker"
 ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
-        "docker": (CanStart, CanKill, CanHostClients),
-        "fake": (CanStart, CanKill, CanHostClients),
+        "docker": (CanStart, CanKill, CanStop, CanHostClients),
+        "fake": (CanStart, CanKill, CanStop, CanHostClients),
     }
 )
 """By the name of a runtime; its package's folder. A scenario that needs more is refused before anything starts. That

@@ -1,4 +1,7 @@
-"""Where scenarios are: a path, or a name looked up in `scenarios/` here and among those shipped with the package."""
+"""Where scenarios are: a path, or a name looked up in `scenarios/` here and among those shipped with the package.
+
+A name is a path below that folder without its suffix: `leader-killed`, `faults/stop`.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,14 @@ def find_scenario(name_or_path: str) -> Path:
 
 def scenarios_by_name() -> Mapping[str, Path]:
     """Every scenario that can be run by name, sorted."""
-    found = {path.stem: path for folder in (SHIPPED, LOCAL) for path in _files(folder)}
+    found = {
+        path.relative_to(folder).with_suffix("").as_posix(): path
+        for folder in (SHIPPED, LOCAL)
+        for path in _files(folder)
+    }
     return dict(sorted(found.items()))
 
 
 def _files(folder: Path) -> Iterator[Path]:
     if folder.is_dir():
-        yield from folder.glob("*.yaml")
+        yield from folder.rglob("*.yaml")

@@ -13,6 +13,7 @@ from chaoskafka.cluster.abilities import CanKill, Cluster, Deed, Knock
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
+from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
@@ -72,6 +73,11 @@ class On:
     """A stage on which every target is these nodes."""
 
     nodes: tuple[CanKill, ...]
+    cluster: Cluster | None = None
+
+    def look(self) -> list[BrokerView]:
+        assert self.cluster is not None
+        return Views(self.cluster.host_addresses()).ask_all()
 
     def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
         return self.nodes

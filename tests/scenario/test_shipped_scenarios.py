@@ -12,7 +12,14 @@ from chaoskafka.scenario.find import SHIPPED, find_scenario, scenarios_by_name
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import DEFAULT_EXPECT
 
-FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
+ROOT = Path(__file__).parents[2] / "scenarios"
+FILES = sorted(ROOT.rglob("*.yaml"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").as_posix()
+
+
 SESSION_DEFAULT_S = 9.0  # broker.session.timeout.ms
 GENEROUS = 1.5  # no limit above so many times the bound that the settings imply
 SETTING = "broker.session.timeout.ms"
@@ -25,7 +32,7 @@ def test_there_are_some() -> None:
     assert {"leader-killed", "leader-killed-fast"} <= {path.stem for path in FILES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_each_loads_asks_its_question_and_judges_at_least_the_usual(path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.question.partition("?")[1], "the first comment asks the question"
@@ -33,7 +40,7 @@ def test_each_loads_asks_its_question_and_judges_at_least_the_usual(path: Path) 
     assert set(DEFAULT_EXPECT) <= {item.word for item in scenario.expect}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_no_limit_is_generous(path: Path) -> None:
     scenario = load_scenario(path)
     fast = float(FAST[SETTING]) / 1000 if scenario.cluster.timeouts is Timeouts.FAST else SESSION_DEFAULT_S
@@ -46,8 +53,9 @@ def test_no_limit_is_generous(path: Path) -> None:
             assert limit_s <= GENEROUS * bound_s, f"{item.word}: {limit_s} s for a bound of {bound_s} s"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_each_is_shipped_and_found_by_name(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert find_scenario(path.stem).read_bytes() == path.read_bytes()
-    assert scenarios_by_name()[path.stem] == SHIPPED / path.name
+    name = name_of(path)
+    assert find_scenario(name).read_bytes() == path.read_bytes()
+    assert scenarios_by_name()[name] == SHIPPED / f"{name}.yaml"

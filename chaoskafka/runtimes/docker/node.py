@@ -1,6 +1,6 @@
 """A node: a host container that owns address, ports and rules, and Kafka's container that joins it.
 
-In go a node's spec, images and network; out comes a DockerNode with the ability to be killed and started. Address,
+In go a node's spec, images and network; out comes a DockerNode that can be killed, stopped and started. Address,
 published port and disk survive the death of Kafka because the host container and the volume do.
 """
 
@@ -27,11 +27,11 @@ _TAIL_LINES = 200  # searched for the first error; few of them are told
 
 
 class DockerNode:
-    """CanKill on Docker. Not for use by several threads at once."""
+    """CanKill and CanStop on Docker. Not for use by several threads at once."""
 
     def __init__(self, engine: Engine, spec: NodeSpec, *, host: Container, kafka: Container) -> None:
         self._engine, self._spec, self._host, self._kafka = engine, spec, host, kafka
-        self._killed: str | None = None  # started_at of the process that we killed last
+        self._doomed: str | None = None  # started_at of the process that we killed, or asked to end, last
 
     def __repr__(self) -> str:
         return self._spec.name
@@ -88,24 +88,27 @@ class DockerNode:
 
         Returns once it was sent. Raises FaultFailed when there is no process to kill, and EnvironmentFailure.
         """
-        found = inspect(self._engine, self._kafka)
-        if not found["State"]["Running"]:
-            raise FaultFailed(f"{self._spec.name}: Kafka is not running, there is nothing to kill")
-        self._killed = found["State"]["StartedAt"]
-        return self._send_kill(found)
+        return self._end(signal.SIGKILL, "kill")
+
+    def terminate(self) -> Deed:
+        """SIGTERM Kafka's process, by the same way as `kill`; it is the container's first, so no shell keeps it back.
+
+        Returns once it was sent. Raises FaultFailed when there is no process to stop, and EnvironmentFailure.
+        """
+        return self._end(signal.SIGTERM, "stop")
 
     def start(self, *, within_s: float) -> Deed:
         """Start Kafka; a running one is left alone. Blocks until the engine reports a new process.
 
-        The engine takes up to 0.8 s to notice a death, and a start before that reports success and does nothing; so
-        a process that we killed is first awaited to be reported dead. Raises WaitTimeout, CommandFailed when the new
-        process ended at once, and EnvironmentFailure.
+        The engine takes up to 0.8 s to notice a death, and a start before that reports success and does nothing; so a
+        process that we killed, or asked to end, is first awaited to be reported dead. Raises WaitTimeout, CommandFailed
+        when the new process ended at once, and EnvironmentFailure.
         """
         deadline = Deadline.after(within_s)
         before = wait_until(
             f"the engine to notice the death of Kafka on {self._spec.name}",
             read=self.state,
-            good=lambda seen: not (seen.running and seen.started_at == self._killed),
+            good=lambda seen: not (seen.running and seen.started_at == self._doomed),
             within_s=within_s,
         )
         if before.running:
@@ -135,16 +138,23 @@ class DockerNode:
         with asking(f"reading the log of {self._spec.name}"):
             return self._kafka.logs(tail=lines).decode(errors="replace")
 
-    def _send_kill(self, found: Mapping[str, Any]) -> Deed:
-        what, pid = f"SIGKILL to Kafka on {self._spec.name}", found["State"]["Pid"]
+    def _end(self, signal_number: signal.Signals, verb: str) -> Deed:
+        found = inspect(self._engine, self._kafka)
+        if not found["State"]["Running"]:
+            raise FaultFailed(f"{self._spec.name}: Kafka is not running, there is nothing to {verb}")
+        self._doomed = found["State"]["StartedAt"]
+        return self._send(signal_number, found)
+
+    def _send(self, signal_number: signal.Signals, found: Mapping[str, Any]) -> Deed:
+        what, pid = f"{signal_number.name} to Kafka on {self._spec.name}", found["State"]["Pid"]
         try:
             if not self._engine.is_local:
                 raise pids.NotOurs(f"pid {pid} is one of {self._engine.host}")  # noqa: TRY301 - as any other stranger
-            acted_ns = pids.send(pid, signal.SIGKILL, container_id=found["Id"], created=found["Created"])
+            acted_ns = pids.send(pid, signal_number, container_id=found["Id"], created=found["Created"])
         except pids.NotOurs as why:
-            # The engine answers only once it has seen the death.
+            # A kill is answered only once the engine has seen the death.
             asked_ns = time.monotonic_ns()
-            if not send_signal(self._kafka, "SIGKILL"):
-                raise FaultFailed(f"{self._spec.name}: Kafka had ended before it could be killed") from why
+            if not send_signal(self._kafka, signal_number.name):
+                raise FaultFailed(f"{self._spec.name}: Kafka had ended before {signal_number.name} was sent") from why
             return Deed(what=what, means=f"engine API ({why})", asked_ns=asked_ns, acted_ns=time.monotonic_ns())
         return Deed(what=what, means=f"pidfd_send_signal to pid {pid}", acted_ns=acted_ns)

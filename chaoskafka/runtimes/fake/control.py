@@ -101,6 +101,11 @@ class Control:
         if node == self.controller:
             self.controller, self._unruled_ns = None, now_ns
 
+    def retire(self, node: int, now_ns: int) -> None:
+        """Controlled shutdown: a broker is fenced before it ends, if there is a controller to ask."""
+        if node in self.brokers and self.controller is not None and not self._lives[node].fenced:
+            self._fence(node, now_ns)
+
     def rise(self, node: int, now_ns: int) -> None:
         life = self._lives[node]
         life.up, life.changed_ns, life.registered = True, now_ns, False

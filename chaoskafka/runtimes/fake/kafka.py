@@ -70,7 +70,12 @@ class FakeKafka:
     def die(self, node: int) -> None:
         with self.now() as control:
             control.die(node, time.monotonic_ns())
-            self.log(node, "killed")
+            self.log(node, "ended")
+
+    def retire(self, node: int) -> None:
+        """The controller moves all leaders away from a node that is about to end."""
+        with self.now() as control:
+            control.retire(node, time.monotonic_ns())
 
     def rise(self, node: int) -> None:
         with self.now() as control:

@@ -42,4 +42,5 @@ class Lie(StrEnum):
     MISCOUNT = "a producer's worker counts what it did not do"
     # the runtime itself
     IGNORE_KILL = "a kill reports success and does nothing"
+    IGNORE_STOP = "a stop reports success and does nothing"
     IGNORE_START = "a start reports success and does nothing"

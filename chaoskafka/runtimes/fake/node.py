@@ -1,4 +1,4 @@
-"""A fake node: a port, and a process that lives or not. It keeps CanKill's contract, unless it is told to lie."""
+"""A fake node: a port, and a process that lives or not. It keeps its abilities' contracts, unless told to lie."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SIGKILLED, STOPPED = 137, 143  # exit codes as container engines report them
 
 
 class FakeNode:
-    """CanKill and HasLog in memory. Not for use by several threads at once."""
+    """CanKill, CanStop and HasLog in memory. Not for use by several threads at once."""
 
     def __init__(self, kafka: FakeKafka, spec: NodeSpec, door: Door) -> None:
         self._kafka, self._spec, self._door = kafka, spec, door
@@ -82,6 +82,15 @@ class FakeNode:
         if not self._kafka.lies(Lie.IGNORE_KILL):
             self._end(SIGKILLED)
         return Deed(what=f"kill of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
+
+    def terminate(self) -> Deed:
+        """A controlled shutdown, which takes no time. Raises FaultFailed when there is no process to stop."""
+        if not self._running:
+            raise FaultFailed(f"{self._spec.name}: it is not running, there is nothing to stop")
+        if not self._kafka.lies(Lie.IGNORE_STOP):
+            self._kafka.retire(self._spec.node_id)
+            self._end(STOPPED)
+        return Deed(what=f"stop of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
 
     def start(self, *, within_s: float) -> Deed:  # noqa: ARG002 - the contract's; it takes no time
         """At once; a running one is left alone."""

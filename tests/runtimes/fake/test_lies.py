@@ -107,6 +107,13 @@ TABLE: Mapping[Lie, Row] = {
         unknown=frozenset({"took_effect", "completed", LOST}),
         settings=(f"{KILL}.settle_s=0.1",),
     ),
+    Lie.IGNORE_STOP: Row(
+        owner=None,
+        exit_code=ExitCode.UNKNOWN,
+        unknown=frozenset({"took_effect", "completed", LOST}),
+        says="that is no stop",
+        settings=("plan[0]={after_s: 0, stop: {target: leader of orders/0, for_s: 0.1, grace_s: 0.1}}",),
+    ),
     Lie.IGNORE_START: Row(
         owner=None,
         exit_code=ExitCode.UNKNOWN,

@@ -1,0 +1,123 @@
+"""How a process of Kafka's is ended, politely or not, and seen to have ended. What several faults have in common.
+
+In: nodes and how they were before. Out: proofs. The deed goes through a signal; the proof goes another way: a stranger
+knocks on the node's port from inside its network, and the runtime's own account of the process says how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Literal, Protocol, runtime_checkable
+
+from chaoskafka.clock import Deadline, wait_until
+from chaoskafka.cluster.abilities import CanKill, CanStop, Deed, Knock, Node, NodeState
+from chaoskafka.cluster.undo import Undo
+from chaoskafka.errors import FaultFailed, WaitTimeout
+from chaoskafka.faults import Injected, Proof, Stage
+from chaoskafka.faults.playing import client_port
+
+SIGKILLED, STOPPED = 137, 143  # 128 + SIGKILL and 128 + SIGTERM, as every runtime reports them
+GRACE_S = 60.0  # a clean stop took 3 to 5 s; a broker with many partitions, or on a starved machine, takes longer
+
+AfterGrace = Literal["fail", "kill"]
+
+
+@runtime_checkable
+class CanEnd(CanStop, CanKill, Protocol):
+    """Kafka can be asked to stop, and killed when it does not."""
+
+
+def see_ended(node: Node, deed: Deed, before: NodeState, deadline: Deadline, *codes: int) -> Proof:
+    """The process that `deed` was done to has ended with one of `codes`, and nobody answers on its port. Blocks.
+
+    Raises FaultFailed when that does not show in time.
+    """
+
+    def bites(seen: tuple[Knock, NodeState]) -> bool:
+        knock, state = seen
+        # Another start time would be another process: a death that we did not cause.
+        same = state.started_at == before.started_at
+        return knock is Knock.REFUSED and state.exit_code in codes and same
+
+    try:
+        knock, state = wait_until(
+            f"the end of Kafka on {node.spec.name} to show",
+            read=lambda: (node.knock(client_port(node), until=Knock.REFUSED), node.state()),
+            good=bites,
+            within_s=deadline.left_s(),
+            describe=lambda seen: f"port {client_port(node)} {seen[0]}, {seen[1]}",
+        )
+    except WaitTimeout as unseen:
+        raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
+    return {
+        "means": deed.means,
+        "acted_ns": deed.acted_ns,
+        "port": client_port(node),
+        "knock": knock.value,
+        "exit_code": state.exit_code,
+        "out_of_memory": state.out_of_memory,
+        "process_started_at": before.started_at,
+    }
+
+
+def injected(nodes: Sequence[Node], deeds: Sequence[Deed], proof: Proof) -> Injected:
+    """What was done to `nodes`, since the first of `deeds`."""
+    return Injected(
+        targets=tuple(node.spec.node_id for node in nodes),
+        acted_ns=min(deed.acted_ns for deed in deeds),
+        asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
+        proof=proof,
+    )
+
+
+def stop_each(
+    stage: Stage,
+    chosen: Sequence[CanEnd],
+    before: Mapping[int, NodeState],
+    *,
+    grace_s: float,
+    settle_s: float,
+    after_grace: AfterGrace = "fail",
+) -> Injected:
+    """SIGTERM every node, and see each end by itself. Blocks up to `grace_s` and `settle_s`.
+
+    One that has not ended in `grace_s` is killed, as whoever stops brokers does; no node is left half stopped. That was
+    no stop then: raises FaultFailed, or with `after_grace` "kill" says so in the proof.
+    """
+    deeds = stage.act(chosen, lambda node: node.terminate(), undo=Undo.START)
+    grace = Deadline.after(grace_s)
+    impatient = [node.spec.name for node in chosen if not _ended(node, before[node.spec.node_id], grace)]
+    settle = Deadline.after(settle_s)
+    proof: dict[str, object] = {}
+    for node, deed in zip(chosen, deeds, strict=True):
+        codes = (STOPPED, SIGKILLED) if node.spec.name in impatient else (STOPPED,)
+        seen = see_ended(node, deed, before[node.spec.node_id], settle, *codes)
+        clean = seen["exit_code"] == STOPPED
+        ended_by = "SIGTERM" if clean else f"SIGKILL, after {grace_s:g} s of grace: no stop"
+        proof[node.spec.name] = {**seen, "clean": clean, "ended_by": ended_by, "fenced_by": _fenced_by(stage, node)}
+        if not clean and after_grace == "fail":
+            late = f"{deed.what} did not end it in {grace_s:g} s of grace, so it was killed"
+            raise FaultFailed(f"{late}: that is no stop")
+    return injected(chosen, deeds, proof)
+
+
+def _ended(node: CanEnd, before: NodeState, grace: Deadline) -> bool:
+    """Whether it ended by itself; else it was killed."""
+    try:
+        wait_until(
+            f"{node.spec.name} to stop",
+            read=node.state,
+            good=lambda state: not state.running or state.started_at != before.started_at,
+            within_s=grace.left_s(),
+        )
+    except WaitTimeout:
+        with suppress(FaultFailed):  # it ended at this very moment; its exit code tells
+            node.kill()
+        return False
+    return True
+
+
+def _fenced_by(stage: Stage, node: Node) -> list[int]:
+    """The brokers that call the node fenced by now: the controllers let it go before it ended."""
+    return [view.broker for view in stage.look() if view.fenced.get(node.spec.node_id)]

@@ -1,0 +1,76 @@
+"""Stop: a person asks Kafka to end (SIGTERM), it hands over what it leads and ends by itself, and is started again.
+
+In goes a target; while it bites, the node is down, and nobody had to notice it by a timer: its leaders moved before it
+ended. Address and disk stay. Seen to bite when the process ended by itself (143) and its port refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar
+
+from chaoskafka.clock import Deadline
+from chaoskafka.cluster.abilities import CanKill, CanStop, Node, NodeState
+from chaoskafka.cluster.targets import Target
+from chaoskafka.faults import Injected, Proof, Stage
+from chaoskafka.faults.ending import GRACE_S, AfterGrace, CanEnd, stop_each
+from chaoskafka.faults.playing import (
+    Trouble,
+    check_seconds,
+    on_each,
+    prove_each,
+    see_alive,
+    states_of_running,
+    window,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """Ask Kafka on every node of `target` to stop, as a person or an init system does.
+
+    `for_s` is kept by whoever plays the fault, and counts from the end of the process. Entering blocks up to `grace_s`
+    and `settle_s` and raises NoTarget, or FaultFailed when a node was down already, did not end in time, or not as
+    after SIGTERM; leaving blocks up to `heal_s` and raises FaultFailed when a node does not come back.
+    """
+
+    target: Target  # who is hit, looked up when the fault is injected
+    for_s: float | None = None  # how long it stays down
+    grace_s: float = GRACE_S  # for the controlled shutdown, which took 3 to 5 s; then it is killed
+    after_grace: AfterGrace = "fail"  # fail: a stop that became a kill leaves the run unknown; kill: its proof says so
+    settle_s: float = 15.0  # for the end of the process to show
+    heal_s: float = 120.0  # for the node to answer again
+
+    needs: ClassVar[tuple[type[Node], ...]] = (CanStop, CanKill)
+
+    def __post_init__(self) -> None:
+        check_seconds(self, "for_s", "grace_s", "settle_s", "heal_s")
+
+    @contextmanager
+    def inject(self, stage: Stage) -> Iterator[Injected]:
+        what = f"stop {self.target.text!r}"
+        chosen = stage.resolve(self.target, CanEnd)
+        before = states_of_running(what, chosen)
+        with window(
+            strike=lambda: stop_each(
+                stage,
+                chosen,
+                before,
+                grace_s=self.grace_s,
+                settle_s=self.settle_s,
+                after_grace=self.after_grace,
+            ),
+            heal=lambda: self._heal(what, chosen, before),
+            take_back=lambda: self._start_all(chosen),
+        ) as hit:
+            yield hit
+
+    def _heal(self, what: str, chosen: Sequence[CanEnd], before: Mapping[int, NodeState]) -> Proof:
+        deadline = Deadline.after(self.heal_s)
+        trouble = self._start_all(chosen)
+        return prove_each(what, chosen, lambda node: see_alive(node, before[node.spec.node_id], deadline), trouble)
+
+    def _start_all(self, chosen: Sequence[CanEnd]) -> Trouble:
+        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))
