@@ -16,7 +16,7 @@ from chaoskafka.workloads.worker.arguments import DRAIN_S, PRODUCE, WorkerArgume
 _RATE_MAX = 100_000.0  # more than one machine's worth of Python; a larger figure is a slip
 _MESSAGE_MAX_BYTES = 900_000  # below Kafka's default message.max.bytes (1,048,588) with room for headers and batching
 _PROCESSES_MAX = 50
-_ACKS = {"all": "all", "1": "1", "0": "0", 1: "1", 0: "0"}
+_ACKS = {"all": "all", "1": "1", 1: "1"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Produce:
 
     topic: str  # to which every process sends, to all partitions in turn
     rate_per_s: float = 600.0  # messages, in total over processes and partitions
-    acks: Literal["all", "1", "0", 1, 0] = "all"  # what the client takes for stored
+    acks: Literal["all", "1", 1] = "all"  # what the client takes for stored; not 0: nothing would be
     client: Client = HARNESS  # a profile (harness, librdkafka_default) or librdkafka settings
     processes: int = 1  # each with one producer
     message_bytes: int = 200  # of each payload
@@ -40,7 +40,7 @@ class Produce:
         if not 0 < self.rate_per_s <= _RATE_MAX:
             raise ValueError(f"rate_per_s: {self.rate_per_s} is not above 0 and at most {_RATE_MAX:g}")
         if isinstance(self.acks, bool) or self.acks not in _ACKS:
-            raise ValueError(f"acks: {self.acks!r} is not all, 1 or 0")
+            raise ValueError(f"acks: {self.acks!r} is not all or 1")
         if not 1 <= self.processes <= _PROCESSES_MAX:
             raise ValueError(f"processes: {self.processes} is not between 1 and {_PROCESSES_MAX}")
         if not HEAD_BYTES <= self.message_bytes <= _MESSAGE_MAX_BYTES:

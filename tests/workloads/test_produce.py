@@ -64,7 +64,7 @@ def test_consume_names_the_field_that_is_wrong(field: str, value: object) -> Non
         Consume(**{"topic": "orders", field: value})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("written", "acks"), [("all", "all"), (1, "1"), ("1", "1"), (0, "0")])
+@pytest.mark.parametrize(("written", "acks"), [("all", "all"), (1, "1"), ("1", "1")])
 def test_the_harness_profile_is_idempotent_where_acks_allow_it(written: Any, acks: str) -> None:
     produce = Produce(topic="orders", acks=written)
     assert produce.settings["acks"] == acks
