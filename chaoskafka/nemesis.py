@@ -8,29 +8,24 @@ plan: what follows would be asked of a cluster that nobody intended.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 
 from chaoskafka.clock import Clock
 from chaoskafka.faults import Injected
 from chaoskafka.scenario.plan import PlannedStep
 
+ACTION_S = 1.5  # an action is looked at for so long: clients that it drove elsewhere ask for metadata within a second
 PlayFault = Callable[[PlannedStep], AbstractContextManager[Injected]]
 
 
 def play(steps: Sequence[PlannedStep], *, fault: PlayFault, gate: Callable[[], None], clock: Clock) -> None:
-    """Play all steps; a fault without `for_s` lasts to the end of the plan. Blocks.
+    """Play all steps. Blocks.
 
     Every fault that was entered has been left on return, whatever was raised: FaultFailed, NoTarget, WaitTimeout (the
     gate stayed shut), Interrupted.
     """
-    with ExitStack() as lasting:
-        for step in steps:
-            gate()
-            clock.pause(step.after_s)
-            for_s: float | None = getattr(step.fault, "for_s", None)
-            with ExitStack() as window:
-                window.enter_context(fault(step))
-                if for_s is None:
-                    lasting.push(window.pop_all())
-                else:
-                    clock.pause(for_s)
+    for step in steps:
+        gate()
+        clock.pause(step.after_s)
+        with fault(step):
+            clock.pause(getattr(step.fault, "for_s", None) or ACTION_S)

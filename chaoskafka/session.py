@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chaoskafka.clock import NS_PER_S, Clock, wait_until
+from chaoskafka.clock import NS_PER_S, UNSTOPPABLE, Clock, wait_until
 from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Node
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
@@ -52,6 +52,7 @@ class TargetStage:
     word: str = ""
     spared: tuple[str, ...] = ()  # addresses that no fault of the network may cut off
     evidence: dict[str, object] = field(default_factory=dict)
+    clock: Clock = UNSTOPPABLE
 
     @property
     def tag(self) -> str:
@@ -129,6 +130,7 @@ class Session:
             fault=step.index,
             word=step.word,
             spared=(self.watching.address,) if self.watching else (),
+            clock=self.clock,
         )
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)

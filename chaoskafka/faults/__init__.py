@@ -4,6 +4,9 @@ A fault is a frozen keyword-only dataclass whose fields are its YAML keys. `inje
 entering returns only when the fault was *seen* to bite, the body is the fault window, leaving heals exactly what was
 done and proves that too. A failed entry has undone itself. The four events are written by whoever plays the fault.
 
+A fault with a field `for_s` is a window, whose length whoever plays it keeps. One without is an action: it does its
+work on entering and verifies it on leaving.
+
 A deed is done through `stage.act` only: so how it is taken back is on disk before it, for a process that comes after a
 harness that was killed. It is ticked off by whoever plays the fault, once `heal_proof` is there.
 """
@@ -15,6 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
+from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Node
 from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
@@ -54,6 +58,11 @@ class Stage(Protocol):
         """Addresses that no fault of the network may cut off: the observer's."""
         ...
 
+    @property
+    def clock(self) -> Clock:
+        """For pauses and waits while the fault strikes: a stop ends them. Healing does not look at it."""
+        ...
+
     def look(self) -> Sequence[BrokerView]:
         """What every broker sees now, each asked over a new connection: none that a client uses. Blocks."""
         ...
@@ -71,6 +80,11 @@ class Stage(Protocol):
         Raises EnvironmentFailure when it cannot be noted, and then nothing was done; and what the deed raises.
         """
         ...
+
+
+def has_window(fault: object) -> bool:
+    """Whether a fault lasts until it is ended; else it is an action, done once it was entered."""
+    return hasattr(fault, "for_s")
 
 
 class Fault(Protocol):

@@ -3,12 +3,12 @@
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from chaoskafka.clock import MonotonicClock, wait_until
+from chaoskafka.clock import Clock, MonotonicClock, wait_until
 from chaoskafka.cluster.abilities import CanKill, Cluster, Deed, Knock
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.planes import Plane
@@ -74,6 +74,7 @@ class On:
 
     nodes: tuple[CanKill, ...]
     cluster: Cluster | None = None
+    clock: Clock = field(default_factory=MonotonicClock)
 
     def look(self) -> list[BrokerView]:
         assert self.cluster is not None

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from dataclasses import dataclass, field
-
 import pytest
 
 from chaoskafka.cluster.abilities import CanKill, CanStop, Deed, NodeState
-from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed
 from chaoskafka.faults.ending import AfterGrace
 from chaoskafka.faults.stop import Stop
-from chaoskafka.session import TargetStage
-from tests.memory_cluster import MemoryCluster, MemoryNode, MemoryViews, Trouble
+from tests.faults.stand import Stand
+from tests.memory_cluster import MemoryCluster, MemoryNode
 
 DEED = Deed(what="SIGTERM", means="memory", acted_ns=1)
 
@@ -49,27 +45,8 @@ class Crashing(MemoryNode):
         return DEED
 
 
-@dataclass
-class Stand:
-    """Three nodes, and a stop of those that `target` names."""
-
-    trouble: dict[str, Trouble] = field(default_factory=dict)
-    cluster: MemoryCluster = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.cluster = MemoryCluster(ClusterSpec(), self.trouble)
-
-    def become(self, node: int, kind: type[MemoryNode]) -> None:
-        self.cluster.nodes[node].__class__ = kind
-
-    def stop(self, target: str, *, grace_s: float = 0.05, after_grace: AfterGrace = "fail"):  # type: ignore[no-untyped-def]
-        stage = TargetStage(self.cluster, MemoryViews(self.cluster), random.Random(1))  # type: ignore[arg-type]
-        fault = Stop(target=Target.parse(target), grace_s=grace_s, after_grace=after_grace, settle_s=0.05, heal_s=0.05)
-        return fault.inject(stage)
-
-    @property
-    def running(self) -> list[int]:
-        return [node_id for node_id, node in self.cluster.nodes.items() if node.running]
+def stop(target: str, *, grace_s: float = 0.05, after_grace: AfterGrace = "fail") -> Stop:
+    return Stop(target=Target.parse(target), grace_s=grace_s, after_grace=after_grace, settle_s=0.05, heal_s=0.05)
 
 
 def test_fields_are_the_yaml_keys() -> None:
@@ -87,7 +64,7 @@ def test_those_who_are_asked_end_by_themselves_and_are_seen_alive_again() -> Non
     stand = Stand()
     stand.cluster.fenced = {2}
     stand.become(2, Slow)
-    with stand.stop("all", grace_s=30) as hit:
+    with stand.inject(stop("all", grace_s=30)) as hit:
         assert stand.running == []
         assert {(seen["exit_code"], seen["clean"], seen["ended_by"]) for seen in hit.proof.values()} == {
             (143, True, "SIGTERM")
@@ -102,7 +79,10 @@ def test_those_who_are_asked_end_by_themselves_and_are_seen_alive_again() -> Non
 def test_a_stop_that_became_a_kill_is_no_stop_and_leaves_nobody_half_stopped() -> None:
     stand = Stand()
     stand.become(2, Deaf)
-    with pytest.raises(FaultFailed, match=r"0\.05 s of grace, so it was killed: that is no stop"), stand.stop("all"):
+    with (
+        pytest.raises(FaultFailed, match=r"0\.05 s of grace, so it was killed: that is no stop"),
+        stand.inject(stop("all")),
+    ):
         pytest.fail("it was entered")
     assert stand.cluster.times("kill") == 1
     assert stand.running == [1, 2, 3]
@@ -112,7 +92,7 @@ def test_a_stop_that_became_a_kill_is_no_stop_and_leaves_nobody_half_stopped() -
 def test_whoever_asks_for_it_gets_a_kill_that_is_named_so() -> None:
     stand = Stand()
     stand.become(2, Deaf)
-    with stand.stop("all", after_grace="kill") as hit:
+    with stand.inject(stop("all", after_grace="kill")) as hit:
         told = {name: (seen["exit_code"], seen["clean"]) for name, seen in hit.proof.items()}
         assert told == {"node-1": (143, True), "node-2": (137, False), "node-3": (143, True)}
         assert hit.proof["node-2"]["ended_by"] == "SIGKILL, after 0.05 s of grace: no stop"
@@ -122,7 +102,7 @@ def test_whoever_asks_for_it_gets_a_kill_that_is_named_so() -> None:
 def test_an_end_by_another_cause_is_not_taken_for_a_stop() -> None:
     stand = Stand()
     stand.become(2, Crashing)
-    with pytest.raises(FaultFailed, match="not seen to bite"), stand.stop("broker 2"):
+    with pytest.raises(FaultFailed, match="not seen to bite"), stand.inject(stop("broker 2")):
         pytest.fail("it was entered")
     assert stand.running == [1, 2, 3]
 
@@ -130,7 +110,7 @@ def test_an_end_by_another_cause_is_not_taken_for_a_stop() -> None:
 def test_a_node_that_was_down_already_is_not_touched() -> None:
     stand = Stand()
     stand.cluster.nodes[2].running = False
-    with pytest.raises(FaultFailed, match="node-2 was down already"), stand.stop("all"):
+    with pytest.raises(FaultFailed, match="node-2 was down already"), stand.inject(stop("all")):
         pytest.fail("it was entered")
     assert stand.running == [1, 3]
 
@@ -141,6 +121,6 @@ def test_a_second_one_that_cannot_be_asked_starts_the_first_again() -> None:
             raise FaultFailed("no such process")
 
     stand = Stand({"terminate node": refuse})
-    with pytest.raises(FaultFailed, match="no such process"), stand.stop("all"):
+    with pytest.raises(FaultFailed, match="no such process"), stand.inject(stop("all")):
         pytest.fail("it was entered")
     assert stand.running == [1, 2, 3]
