@@ -155,18 +155,21 @@ class Session:
     def restore(self) -> None:
         """Undo every fault. Blocks.
 
-        Raises what the runtime raises, and FaultFailed when it reports success and a node is as dead as before: then
-        what follows says nothing about Kafka.
+        Raises what the runtime raises, and FaultFailed when it reports success and a node is as dead or frozen as
+        before: then what follows says nothing about Kafka.
         """
         nodes = list(self.cluster.nodes.values())
-        dead = {node.spec.name: state.started_at for node in nodes if not (state := node.state()).running}
+        states = {node.spec.name: node.state() for node in nodes}
+        dead = {name: state.started_at for name, state in states.items() if not state.running or state.frozen}
         try:
             self.cluster.restore()
         finally:
             seen = {node.spec.name: node.state() for node in nodes if node.spec.name in dead}
             # A new process that ended again is another matter: that is Kafka's own doing.
             self.unstarted = tuple(
-                name for name, state in seen.items() if not state.running and state.started_at == dead[name]
+                name
+                for name, state in seen.items()
+                if (not state.running or state.frozen) and state.started_at == dead[name]
             )
         if self.unstarted:
             raise FaultFailed(f"restoring reported success, and nothing was started on {', '.join(self.unstarted)}")

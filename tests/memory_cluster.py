@@ -34,17 +34,20 @@ TOPIC_ID = base64.urlsafe_b64encode(bytes(range(16))).decode().rstrip("=")
 
 
 class MemoryNode:
-    """CanKill, CanStop and HasLog."""
+    """CanKill, CanStop, CanPause and HasLog."""
 
     def __init__(self, cluster: MemoryCluster, spec: NodeSpec) -> None:
         self.spec, self._cluster = spec, cluster
-        self.running, self.starts, self.log = True, 1, "INFO started\n"
+        self.running, self.frozen, self.starts, self.log = True, False, 1, "INFO started\n"
         self.exit_code = 137  # of its last end
 
     def state(self) -> NodeState:
         self._cluster.act("state")
         return NodeState(
-            running=self.running, exit_code=None if self.running else self.exit_code, started_at=f"start {self.starts}"
+            running=self.running,
+            exit_code=None if self.running else self.exit_code,
+            started_at=f"start {self.starts}",
+            frozen=self.frozen,
         )
 
     @property
@@ -61,6 +64,8 @@ class MemoryNode:
         until: Knock | None = None,
     ) -> Knock:
         self._cluster.act("knock")
+        if self.frozen and speak:
+            return Knock.MUTE
         return Knock.ANSWERED if self.running else Knock.REFUSED
 
     def tail(self, lines: int) -> str:
@@ -76,6 +81,16 @@ class MemoryNode:
         self._cluster.act("terminate node")
         self.running, self.exit_code = False, 143
         return Deed(what="SIGTERM", means="memory", acted_ns=time.monotonic_ns())
+
+    def pause(self) -> Deed:
+        self._cluster.act("pause")
+        self.frozen = True
+        return Deed(what="pause", means="memory", acted_ns=time.monotonic_ns())
+
+    def resume(self) -> Deed:
+        self._cluster.act("resume")
+        self.frozen = False
+        return Deed(what="resumption", means="memory", acted_ns=time.monotonic_ns())
 
     def start(self, *, within_s: float) -> Deed:
         self._cluster.act("start")

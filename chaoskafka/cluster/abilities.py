@@ -172,7 +172,10 @@ class CanPartition(Node, Protocol):
         ...
 
     def reset_connections(self, peers: Sequence[str]) -> int:
-        """End the node's TCP connections to those addresses at once, as `ss -K` does; returns how many."""
+        """End the node's TCP connections to those addresses at once, as `ss -K` does; returns how many.
+
+        Without any address: to everybody but itself.
+        """
         ...
 
 

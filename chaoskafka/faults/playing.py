@@ -112,6 +112,11 @@ def client_port(node: Node) -> int:
     return Plane.CLIENTS.port if node.spec.is_broker else Plane.CONTROLLER.port
 
 
+def spoken_port(node: Node) -> int:
+    """Where a node speaks Kafka in the clear to whoever asks: its replication plane, a dedicated controller's own."""
+    return Plane.REPLICATION.port if node.spec.is_broker else Plane.CONTROLLER.port
+
+
 def note_trouble(failed: BaseException, trouble: Sequence[ChaosKafkaError]) -> None:
     for later in trouble:
         failed.add_note(f"then, while taking it back: {later}")

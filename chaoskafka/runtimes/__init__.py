@@ -3,14 +3,22 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from chaoskafka.cluster.abilities import CanHostClients, CanKill, CanStart, CanStop
+from chaoskafka.cluster.abilities import (
+    CanHostClients,
+    CanKill,
+    CanPartition,
+    CanPause,
+    CanPowerOff,
+    CanStart,
+    CanStop,
+)
 from chaoskafka.cluster.security import Protection
 
 DEFAULT_RUNTIME = "docker"
 ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
-        "docker": (CanStart, CanKill, CanStop, CanHostClients),
-        "fake": (CanStart, CanKill, CanStop, CanHostClients),
+        "docker": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
+        "fake": (CanStart, CanKill, CanStop, CanPause, CanHostClients),
     }
 )
 """By the name of a runtime; its package's folder. A scenario that needs more is refused before anything starts. That

@@ -83,7 +83,9 @@ class On:
     def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
         return self.nodes
 
-    def act(self, nodes: Sequence[CanKill], deed: Callable[[CanKill], Deed], *, undo: Undo) -> list[Deed]:
+    def act(
+        self, nodes: Sequence[CanKill], deed: Callable[[CanKill], Deed], *, undo: Undo, detail: str = ""
+    ) -> list[Deed]:
         return [deed(node) for node in nodes]
 
 

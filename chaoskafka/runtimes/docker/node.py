@@ -1,33 +1,37 @@
 """A node: a host container that owns address, ports and rules, and Kafka's container that joins it.
 
-In go a node's spec, images and network; out comes a DockerNode that can be killed, stopped and started. Address,
-published port and disk survive the death of Kafka because the host container and the volume do.
+In go a node's spec, images and network; out comes a DockerNode with its abilities. Address, published port and disk
+survive the death of Kafka because the host container and the volume do.
 """
 
 from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from docker.models.containers import Container
 
 from chaoskafka.clock import Deadline, wait_until
+from chaoskafka.cluster import netrules
 from chaoskafka.cluster.abilities import Deed, Knock, NodeState
 from chaoskafka.cluster.last_words import last_words
 from chaoskafka.cluster.spec import NodeSpec
 from chaoskafka.errors import CommandFailed, FaultFailed
-from chaoskafka.runtimes.docker import pids
+from chaoskafka.runtimes.docker import netns, pids
 from chaoskafka.runtimes.docker.containers import inspect, send_signal
 from chaoskafka.runtimes.docker.engine import Engine, asking
+from chaoskafka.runtimes.docker.freeze import freeze, is_frozen, thaw
 from chaoskafka.runtimes.knocking import KNOCK, knock_words
+from chaoskafka.runtimes.removal import Removal
 
 _TAIL_LINES = 200  # searched for the first error; few of them are told
 
 
 class DockerNode:
-    """CanKill and CanStop on Docker. Not for use by several threads at once."""
+    """CanKill, CanStop, CanPause, CanPartition and CanPowerOff on Docker. Not for use by several threads at once."""
 
     def __init__(self, engine: Engine, spec: NodeSpec, *, host: Container, kafka: Container) -> None:
         self._engine, self._spec, self._host, self._kafka = engine, spec, host, kafka
@@ -47,12 +51,14 @@ class DockerNode:
 
     def state(self) -> NodeState:
         """Blocks for one request to the engine. Raises EnvironmentFailure."""
-        state = inspect(self._engine, self._kafka)["State"]
+        found = inspect(self._engine, self._kafka)
+        state = found["State"]
         return NodeState(
             running=state["Running"],
             exit_code=None if state["Running"] else state["ExitCode"],
             started_at=state["StartedAt"],
             out_of_memory=state["OOMKilled"],
+            frozen=is_frozen(self._engine, found),
         )
 
     @property
@@ -127,6 +133,47 @@ class DockerNode:
             raise CommandFailed(f"Kafka on {self._spec.name} ended right after its start", after.exit_code, words)
         return Deed(what=f"start of {self._spec.name}", means="engine API", acted_ns=acted_ns)
 
+    def pause(self) -> Deed:
+        """CanPause. Raises FaultFailed when there is no process to freeze, and EnvironmentFailure."""
+        return freeze(self._engine, self._kafka, self._spec.name)
+
+    def resume(self) -> Deed:
+        """CanPause. Raises EnvironmentFailure."""
+        return thaw(self._engine, self._kafka, self._spec.name)
+
+    def power_off(self) -> Deed:
+        """CanPowerOff. Raises FaultFailed when there is nothing to kill, CommandFailed and EnvironmentFailure."""
+        self.run_rules(netrules.cut_batch(netns.POWER, netrules.Cut()))  # first, or the kernel would tell of the death
+        deed = self.kill()
+        return replace(deed, what=f"power off of {self._spec.name}", means=f"rules that drop all, then {deed.means}")
+
+    def power_on(self, *, within_s: float) -> Deed:
+        """CanPowerOff. The network is there before Kafka, as on a machine that boots.
+
+        Raises WaitTimeout, CommandFailed and EnvironmentFailure.
+        """
+        self.run_rules(netrules.lift_batch(netns.POWER))
+        return replace(self.start(within_s=within_s), what=f"power on of {self._spec.name}")
+
+    def run_rules(self, batch: str) -> Deed:
+        """CanPartition. Raises CommandFailed and EnvironmentFailure."""
+        return netns.run_rules(self._engine, self._host, batch, self._spec.name)
+
+    def rules(self) -> str:
+        """CanPartition. Raises CommandFailed and EnvironmentFailure."""
+        return netns.rules(self._engine, self._host)
+
+    def reset_connections(self, peers: Sequence[str]) -> int:
+        """CanPartition. Raises CommandFailed and EnvironmentFailure."""
+        return netns.reset_connections(self._engine, self._host, peers)
+
+    def restore(self, *, within_s: float) -> None:
+        """Take back whatever was done to it, known or not. Blocks. Tries everything; raises the first error."""
+        with Removal() as steps:  # the last comes first
+            steps.add(f"starting {self._spec.name}", lambda: self.start(within_s=within_s))
+            steps.add(f"resuming {self._spec.name}", self.resume)
+            steps.add(f"lifting the rules of {self._spec.name}", lambda: netns.lift_all(self._engine, self._host))
+
     def stop(self, *, within_s: float) -> NodeState:
         """SIGTERM, then SIGKILL after `within_s`. Blocks until it has ended. Harmless when it is not running."""
         with asking(f"stopping Kafka on {self._spec.name}"):
@@ -148,9 +195,7 @@ class DockerNode:
     def _send(self, signal_number: signal.Signals, found: Mapping[str, Any]) -> Deed:
         what, pid = f"{signal_number.name} to Kafka on {self._spec.name}", found["State"]["Pid"]
         try:
-            if not self._engine.is_local:
-                raise pids.NotOurs(f"pid {pid} is one of {self._engine.host}")  # noqa: TRY301 - as any other stranger
-            acted_ns = pids.send(pid, signal_number, container_id=found["Id"], created=found["Created"])
+            acted_ns = pids.send_if_ours(self._engine, found, signal_number)
         except pids.NotOurs as why:
             # A kill is answered only once the engine has seen the death.
             asked_ns = time.monotonic_ns()

@@ -41,6 +41,7 @@ from chaoskafka.runtimes.locks import run_lock, scratch_directory
 from chaoskafka.runtimes.removal import Removal, in_parallel
 
 HOST_MEMORY_MIB = 128  # of a host container: `sleep`, and the tools that are executed in it
+HOST_CAPABILITIES = ("NET_ADMIN",)  # to change rules of its own network; Kafka's container has no such right
 STOP_WITHIN_S = 60.0  # measured 3-5 s for a clean stop; Kafka's own budget for it is 5 minutes
 RESTART_WITHIN_S = 60.0  # for the engine to run Kafka's process again, not for Kafka to be ready
 
@@ -143,8 +144,8 @@ class DockerCluster:
         return self._clients.launch(name, argv, env or {})
 
     def restore(self) -> None:
-        """Start Kafka wherever it does not run. Tries every node; raises the first error, the others as notes."""
-        in_parallel("starting", lambda node: node.start(within_s=RESTART_WITHIN_S), list(self._nodes.values()))
+        """Take back all that was done to any node. Tries every node; raises the first error, the others as notes."""
+        in_parallel("restoring", lambda node: node.restore(within_s=RESTART_WITHIN_S), list(self._nodes.values()))
 
     def stop_kafka(self) -> tuple[int, ...]:
         """SIGTERM to brokers, then to dedicated controllers, each kind at once, each with 60 s.
@@ -232,6 +233,7 @@ class _Builder:
             alias=member.name,
             volumes={volume: config.DATA_MOUNT},
             publish=self.reach.publish(Plane.HOST.port) if member.is_broker else {},
+            capabilities=HOST_CAPABILITIES,
         )
         return containers.start(self.engine, plan)
 

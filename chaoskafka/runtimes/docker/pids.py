@@ -11,12 +11,14 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from chaoskafka.clock import NS_PER_S
+from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.owner import process_started_ticks
 
 # Wall time may be slewed or stepped a little between the container's creation and now.
@@ -41,6 +43,14 @@ def send(pid: int, signal_number: signal.Signals, *, container_id: str, created:
         except OSError as refused:
             raise NotOurs(f"pid {pid}: {refused.strerror}") from refused
         return time.monotonic_ns()
+
+
+def send_if_ours(engine: Engine, found: Mapping[str, Any], signal_number: signal.Signals) -> int:
+    """`send` to the process of an inspected container, if its engine is this machine's. Raises NotOurs."""
+    pid = found["State"]["Pid"]
+    if not engine.is_local:
+        raise NotOurs(f"pid {pid} is one of {engine.host}")
+    return send(pid, signal_number, container_id=found["Id"], created=found["Created"])
 
 
 def check(pid: int, *, container_id: str, created: str) -> None:

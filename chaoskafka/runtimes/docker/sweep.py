@@ -10,17 +10,22 @@ spoilt only shortens the report.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from docker.models.containers import Container
+
 from chaoskafka.clock import UNSTOPPABLE
+from chaoskafka.cluster.netrules import lift_batch
 from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import locks
-from chaoskafka.runtimes.docker import containers, network
+from chaoskafka.runtimes.docker import containers, netns, network
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
+from chaoskafka.runtimes.docker.freeze import thaw
 from chaoskafka.runtimes.docker.labels import NODE, OWNER, ROLE, RUN, Part
+from chaoskafka.runtimes.docker.netns import POWER
 from chaoskafka.runtimes.ledger import Point, announce, ledger_path, read_ledger
 from chaoskafka.runtimes.life import why_spared
 from chaoskafka.runtimes.owner import Owner
@@ -57,7 +62,7 @@ class _Found:
     containers: list[str] = field(default_factory=list)
     volumes: list[str] = field(default_factory=list)
     networks: list[str] = field(default_factory=list)
-    kafka: dict[str, str] = field(default_factory=dict)  # node -> the container of its Kafka
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)  # node -> part -> container
 
     @property
     def names(self) -> list[str]:
@@ -126,16 +131,17 @@ def _undo(engine: Engine, run_id: str, found: _Found) -> list[str]:
 
 
 def _take_back(engine: Engine, found: _Found, owed: Owed) -> str:
-    kafka = found.kafka.get(owed.node)
-    if kafka is None:
+    parts = found.nodes.get(owed.node, {})
+    if not {Part.HOST, Part.KAFKA} <= parts.keys():
         return "nothing is left of it"
     try:
-        return _UNDO[owed.undo](engine, kafka)
+        return _UNDO[owed.undo](engine, parts, owed)
     except EnvironmentFailure as failed:
         return f"could not be undone: {failed.problem}"
 
 
-def _start(engine: Engine, kafka: str) -> str:
+def _start(engine: Engine, parts: _Parts, _: Owed) -> str:
+    kafka = parts[Part.KAFKA]
     with asking(f"starting {kafka}"):
         if engine.api.api.inspect_container(kafka)["State"]["Running"]:
             return "it runs"
@@ -144,7 +150,31 @@ def _start(engine: Engine, kafka: str) -> str:
     return "started again" if state["Running"] else f"started, and ended with {state['ExitCode']}"
 
 
-_UNDO: Mapping[Undo, Callable[[Engine, str], str]] = {Undo.START: _start}
+def _resume(engine: Engine, parts: _Parts, owed: Owed) -> str:
+    return f"resumed by {thaw(engine, _container(engine, parts[Part.KAFKA]), owed.node).means}"
+
+
+def _lift(engine: Engine, parts: _Parts, owed: Owed) -> str:
+    netns.run_rules(engine, _container(engine, parts[Part.HOST]), lift_batch(owed.detail), owed.node)
+    return f"lifted {owed.detail}"
+
+
+def _power_on(engine: Engine, parts: _Parts, owed: Owed) -> str:
+    return f"{_lift(engine, parts, replace(owed, detail=POWER))}, {_start(engine, parts, owed)}"
+
+
+def _container(engine: Engine, name: str) -> Container:
+    with asking(f"looking for {name}"):
+        return engine.api.containers.get(name)
+
+
+_Parts = Mapping[str, str]  # of one node: the name of each container
+_UNDO: Mapping[Undo, Callable[[Engine, _Parts, Owed], str]] = {
+    Undo.START: _start,
+    Undo.RESUME: _resume,
+    Undo.POWER_ON: _power_on,
+    Undo.LIFT: _lift,
+}
 
 
 def dead_runs(engine: Engine) -> dict[str, list[str]]:
@@ -187,8 +217,8 @@ def _by_run(engine: Engine) -> dict[str, _Found]:
             found.owners.add(labels.get(OWNER, "unknown"))
             name = each["Names"][0].lstrip("/") if kind == "containers" else each["Name"]
             getattr(found, kind).append(name)
-            if labels.get(ROLE) == Part.KAFKA and NODE in labels:
-                found.kafka[labels[NODE]] = name
+            if kind == "containers" and NODE in labels:
+                found.nodes.setdefault(labels[NODE], {})[labels.get(ROLE, "")] = name
     return runs
 
 

@@ -47,7 +47,7 @@ class Place:
 class _Life:
     """One node: whether its process lives, and what the controller knows of it."""
 
-    up: bool = True
+    up: bool = True  # and not frozen
     changed_ns: int = 0  # of the latest death or start
     fenced: bool = True
     unfenced_ns: int = 0
@@ -95,6 +95,7 @@ class Control:
         self.metadata_end += 1
 
     def die(self, node: int, now_ns: int) -> None:
+        """It is gone, for good or for a while."""
         life = self._lives[node]
         life.up, life.changed_ns = False, now_ns
         self.deaths += 1
@@ -106,9 +107,10 @@ class Control:
         if node in self.brokers and self.controller is not None and not self._lives[node].fenced:
             self._fence(node, now_ns)
 
-    def rise(self, node: int, now_ns: int) -> None:
+    def rise(self, node: int, now_ns: int, *, anew: bool = True) -> None:
+        """`anew`: as a new process, not as the one that was away."""
         life = self._lives[node]
-        life.up, life.changed_ns, life.registered = True, now_ns, False
+        life.up, life.changed_ns, life.registered = True, now_ns, not anew
         if self.controller is None:
             self._unruled_ns = now_ns
 

@@ -30,6 +30,8 @@ class Door:
         self._guests: dict[socket.socket, threading.Thread] = {}
         self._listener: socket.socket | None = None
         self._acceptor: threading.Thread | None = None
+        self._awake = threading.Event()
+        self._awake.set()
         # Bound and not listening: the kernel refuses connections, and gives the port to nobody else.
         self._reserved = _bound(0)
         self.port: int = self._reserved.getsockname()[1]
@@ -41,9 +43,18 @@ class Door:
             self._listener.listen(BACKLOG)
             self._acceptor = self._started(self._accept, self._listener)
 
+    def freeze(self) -> None:
+        """Accept connections, as the kernel does for a process that stands still, and answer nothing."""
+        self._awake.clear()
+
+    def thaw(self) -> None:
+        """Answer what has been asked meanwhile too. Harmless when it was not frozen."""
+        self._awake.set()
+
     def shut(self) -> None:
         """Refuse and reset from now on. Harmless when it is shut."""
         listener, self._listener = self._listener, None
+        self._awake.set()  # whoever waits sees that it is over
         if listener is None or self._acceptor is None:
             return
         with suppress(OSError):
@@ -83,6 +94,9 @@ class Door:
         """Answer one request after the other, until either side hangs up or asks what nobody understands."""
         with suppress(OSError, ValueError, NoAnswer):
             while (prefix := _receive(guest, LENGTH.size)) and (body := _receive(guest, length_of(prefix))):
+                self._awake.wait()
+                if self._listener is None:
+                    break
                 answer = self._answer(body)
                 guest.sendall(LENGTH.pack(len(answer)) + answer)
         with self._lock:

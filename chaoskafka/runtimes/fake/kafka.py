@@ -82,6 +82,14 @@ class FakeKafka:
             control.rise(node, time.monotonic_ns())
             self.log(node, "started")
 
+    def freeze(self, node: int) -> None:
+        with self.now() as control:
+            control.die(node, time.monotonic_ns())
+
+    def thaw(self, node: int) -> None:
+        with self.now() as control:
+            control.rise(node, time.monotonic_ns(), anew=False)
+
     def log(self, node: int, text: str) -> None:
         self.lines[node].append(f"{time.monotonic_ns()} node-{node}: {text}\n")
 

@@ -77,6 +77,7 @@ class FakeCluster:
 
     def restore(self) -> None:
         for node in self._nodes.values():
+            node.resume()
             node.start(within_s=0)
 
     def stop_kafka(self) -> tuple[int, ...]:

@@ -67,6 +67,34 @@ def test_a_killed_node_refuses_resets_and_comes_back_at_its_address(cluster: Fak
     assert node.state().started_at != before
 
 
+def test_a_frozen_node_is_mute_loses_its_partitions_and_answers_later(cluster: FakeCluster) -> None:
+    node, port = cluster.nodes[1], Plane.CLIENTS.port
+    before = node.state()
+    with views_of(cluster).connect(1) as connection:
+        node.pause()
+        assert node.knock(port) is Knock.ANSWERED
+        assert node.knock(port, speak=True) is Knock.MUTE
+        assert node.state().frozen
+        with pytest.raises(NoAnswer):
+            connection.ask(asks.describe_cluster(), timeout_s=0.1)
+    views = Views({2: cluster.host_addresses()[2]})
+
+    def led_by_others() -> bool:
+        return all(place.leader != 1 for place in leadership(views.ask_all()).values())
+
+    wait_until("the others to lead", read=led_by_others, good=bool, within_s=LONG_S)
+    node.resume()
+    assert node.knock(port, speak=True, until=Knock.ANSWERED) is Knock.ANSWERED
+    assert node.state() == before
+    node.pause()
+    node.kill()
+    assert node.knock(port, until=Knock.REFUSED) is Knock.REFUSED
+    with pytest.raises(FaultFailed, match="nothing to pause"):
+        node.pause()
+    cluster.restore()
+    ready.wait_formed(views_of(cluster), cluster.spec, within_s=LONG_S, clock=MonotonicClock())
+
+
 def test_leadership_moves_and_the_isr_fills_again(cluster: FakeCluster) -> None:
     views = views_of(cluster)
     before = leadership(views.ask_all())[ONE]

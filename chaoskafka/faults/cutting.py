@@ -1,0 +1,243 @@
+"""Cutting nodes off and joining them again: what every fault of the network has in common.
+
+In: which nodes get which rules, and which knocks must fail through them. Out: the context manager of such a fault. The
+deed is rules in a node's network; the proof is a stranger who knocks there and gets no answer, while the node answers
+itself, and while the rules of that very way have counted what they stopped: so neither a dead node nor a dead asker is
+taken for a cut, and one way not for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from chaoskafka.clock import Deadline, wait_until
+from chaoskafka.cluster.abilities import CanPartition, Deed, Knock, Node
+from chaoskafka.cluster.netrules import Action, Cut, Way, answers, cut_batch, dropped, lift_batch, tables
+from chaoskafka.cluster.planes import Plane
+from chaoskafka.cluster.targets import Target
+from chaoskafka.cluster.undo import Undo
+from chaoskafka.errors import FaultFailed, WaitTimeout
+from chaoskafka.faults import Injected, Proof, Stage
+from chaoskafka.faults.playing import Trouble, on_each, prove_each, spoken_port, states_of_running, window
+
+SILENCE_S = 0.5  # a connect within the cluster takes a millisecond, on a starved machine 0.1 s: so long is silence
+ANSWER_S = 5.0  # for one answer of a node that lives, under load
+SPOKEN = (Plane.REPLICATION, Plane.CONTROLLER)  # what speaks Kafka in the clear
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A knock from one node at another's plane, and the rules that it must run into on the node that is cut off."""
+
+    asker: Node
+    asked: Node
+    plane: Plane
+    counted: str  # the comment of those rules
+
+    def knock(self, until: Knock, within_s: float, *, speak: bool = False) -> Knock:
+        speak = speak and self.plane in SPOKEN
+        at = self.asked.address
+        return self.asker.knock(self.plane.port, at=at, speak=speak, within_s=within_s, until=until)
+
+    def told(self, knock: Knock) -> str:
+        return f"{self.asker.spec.name} to {self.asked.spec.name}:{self.plane.port} {knock}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Severed:
+    """What one node is cut off from, and how that is seen."""
+
+    node: CanPartition
+    cut: Cut
+    probes: tuple[Probe, ...]
+
+    @property
+    def refusal(self) -> Knock:
+        """What a knock gets that runs into the rules."""
+        return Knock.REFUSED if self.cut.action is Action.REJECT else Knock.SILENT
+
+
+class Settings(Protocol):
+    """The parameters that such faults share."""
+
+    @property
+    def target(self) -> Target: ...
+    @property
+    def settle_s(self) -> float: ...
+    @property
+    def heal_s(self) -> float: ...
+    @property
+    def reset_connections(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Severing:
+    """Nodes that are cut off together. `what` names the fault in errors, `targets` are told as who was hit."""
+
+    what: str
+    stage: Stage
+    settings: Settings
+    severed: tuple[Severed, ...]
+    targets: tuple[int, ...]
+
+    def play(self) -> AbstractContextManager[Injected]:
+        """Blocks on entering and on leaving. Raises FaultFailed."""
+        for each in self.severed:
+            if not each.probes:
+                raise FaultFailed(f"{self.what}: nobody could see that {each.node.spec.name} is cut off; nothing done")
+        states_of_running(self.what, self._nodes)
+        return window(strike=self._strike, heal=self._heal, take_back=self._lift)
+
+    @property
+    def _nodes(self) -> list[CanPartition]:
+        return [each.node for each in self.severed]
+
+    def _strike(self) -> Injected:
+        tag, spared = self.stage.tag, self.stage.spared
+        batches = {each.node.spec.node_id: cut_batch(tag, each.cut, spared) for each in self.severed}
+        deeds = self.stage.act(
+            self._nodes, lambda node: node.run_rules(batches[node.spec.node_id]), undo=Undo.LIFT, detail=tag
+        )
+        deadline = Deadline.after(self.settings.settle_s)
+        proof = {
+            each.node.spec.name: self._see_cut(each, deed, deadline)
+            for each, deed in zip(self.severed, deeds, strict=True)
+        }
+        return Injected(
+            targets=self.targets,
+            acted_ns=min(deed.acted_ns for deed in deeds),
+            asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
+            proof=proof,
+        )
+
+    def _see_cut(self, each: Severed, deed: Deed, deadline: Deadline) -> Proof:
+        """Raises FaultFailed when somebody gets through, or when what he runs into is not the rules."""
+        wanted = {probe.counted for probe in each.probes}
+
+        def look() -> tuple[list[Knock], Knock, Mapping[str, int]]:
+            knocks = [probe.knock(each.refusal, SILENCE_S) for probe in each.probes]
+            itself = each.node.knock(spoken_port(each.node), speak=True, within_s=ANSWER_S, until=Knock.ANSWERED)
+            return knocks, itself, dropped(each.node.rules(), self.stage.tag)
+
+        def describe(seen: tuple[list[Knock], Knock, Mapping[str, int]]) -> str:
+            told = [probe.told(knock) for probe, knock in zip(each.probes, seen[0], strict=True)]
+            return f"{', '.join(told)}; {each.node.spec.name} to itself {seen[1]}; packets stopped: {dict(seen[2])}"
+
+        try:
+            seen = wait_until(
+                f"{each.node.spec.name} to be cut off",
+                read=look,
+                good=lambda seen: (
+                    all(knock is each.refusal for knock in seen[0])
+                    and seen[1] is Knock.ANSWERED
+                    and all(seen[2].get(comment, 0) > 0 for comment in wanted)
+                ),
+                within_s=deadline.left_s(),
+                describe=describe,
+            )
+        except WaitTimeout as unseen:
+            raise FaultFailed(f"{deed.what} by {deed.means} were not seen to bite: {unseen}") from unseen
+        return {
+            "means": deed.means,
+            "acted_ns": deed.acted_ns,
+            "table": self.stage.tag,
+            "from": list(each.cut.peers) or "everybody",
+            "planes": [plane.name.lower() for plane in each.cut.planes] or "all traffic",
+            "ways": each.cut.ways.value,
+            "knocks": [probe.told(knock) for probe, knock in zip(each.probes, seen[0], strict=True)],
+            "itself": seen[1].value,
+            "packets_stopped": dict(seen[2]),
+        }
+
+    def _heal(self) -> Proof:
+        deadline = Deadline.after(self.settings.heal_s)
+        trouble = self._lift()
+        by_node = {each.node.spec.node_id: each for each in self.severed}
+        if self.settings.reset_connections:
+            trouble += on_each(self._nodes, lambda node: node.reset_connections(by_node[node.spec.node_id].cut.peers))
+        return prove_each(
+            self.what, self._nodes, lambda node: self._see_joined(by_node[node.spec.node_id], deadline), trouble
+        )
+
+    def _lift(self) -> Trouble:
+        batch = lift_batch(self.stage.tag)
+        return on_each(self._nodes, lambda node: node.run_rules(batch))
+
+    def _see_joined(self, each: Severed, deadline: Deadline) -> Proof:
+        """The rules are gone, and those who got no answer get one, unless another fault denies it to them."""
+        left = tables(each.node.rules())
+        if self.stage.tag in left:
+            raise FaultFailed(f"the rules of {each.node.spec.name} are still there: {self.stage.tag}")
+        answered, hindered = [], []
+        for probe in each.probes:
+            if why := _hindrance(probe):
+                hindered.append(f"{probe.told(Knock.SILENT)}: {why}")
+                continue
+            knock = wait_until(
+                f"{probe.asked.spec.name} to answer {probe.asker.spec.name} on port {probe.plane.port}",
+                read=lambda probe=probe: probe.knock(Knock.ANSWERED, ANSWER_S, speak=True),  # type: ignore[misc]
+                good=lambda knock: knock is Knock.ANSWERED,
+                within_s=deadline.left_s(),
+            )
+            answered.append(probe.told(knock))
+        return {"knocks": answered, "other_faults": hindered}
+
+
+def cut_off(
+    word: str, settings: Settings, stage: Stage, cut: Cut, *, planes: Sequence[Plane] = SPOKEN
+) -> AbstractContextManager[Injected]:
+    """Play a fault that cuts its target off from everybody; `planes`: where to knock, if all traffic is cut.
+
+    Raises NoTarget and FaultFailed.
+    """
+    chosen = stage.resolve(settings.target, CanPartition)
+    return Severing(
+        what=f"{word} {settings.target.text!r}",
+        stage=stage,
+        settings=settings,
+        severed=tuple(
+            severed(node, [peer for peer in stage.nodes.values() if peer.spec != node.spec], cut, planes=planes)
+            for node in chosen
+        ),
+        targets=tuple(node.spec.node_id for node in chosen),
+    ).play()
+
+
+def severed(node: CanPartition, peers: Iterable[Node], cut: Cut, *, planes: Sequence[Plane] = SPOKEN) -> Severed:
+    """`node` with the knocks between it and each of `peers` that prove `cut`; `planes`: those to knock at, if cut."""
+    asked = [plane for plane in cut.planes or planes if plane is not Plane.HOST]
+    probes = [probe for peer in peers for plane in asked if (probe := _probe(node, peer, plane, cut.ways))]
+    return Severed(node=node, cut=cut, probes=tuple(probes))
+
+
+def listens(node: Node, plane: Plane) -> bool:
+    """Whether a node has that listener."""
+    return node.spec.is_controller if plane is Plane.CONTROLLER else node.spec.is_broker
+
+
+def _probe(node: Node, peer: Node, plane: Plane, ways: Way) -> Probe | None:
+    """The knock that tells the way: one that is answered, and whose answer is stopped; where there is none, any.
+
+    What arrives is stopped: the node asks, and the answer does not reach it. What leaves is stopped: it is asked.
+    """
+    inward = (peer, node, answers("output") if ways is Way.OUT else "input")
+    outward = (node, peer, answers("input") if ways is Way.IN else "output")
+    for asker, asked, counted in (outward, inward) if ways is Way.IN else (inward, outward):
+        if listens(asked, plane):
+            return Probe(asker=asker, asked=asked, plane=plane, counted=counted)
+    return None
+
+
+def _hindrance(probe: Probe) -> str | None:
+    """What else may deny an answer to a knock now: a fault that overlaps with this one."""
+    state = probe.asked.state()
+    if not state.running or state.frozen:
+        return f"{probe.asked.spec.name} is {'frozen' if state.frozen else 'down'}"
+    for node in (probe.asker, probe.asked):
+        others = tables(node.rules()) if isinstance(node, CanPartition) else ()
+        if others:
+            return f"{node.spec.name} has other rules: {', '.join(others)}"
+    return None
