@@ -17,6 +17,7 @@ from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Cluster
 from chaoskafka.cluster.admin import make_offsets_topic, make_topics
 from chaoskafka.cluster.controllers import controller_settings
+from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
@@ -188,6 +189,7 @@ class _Run:
             cluster=cluster,
             views=views,
             ledger=self.ledger,
+            moves=Moves(self.runtime.views(cluster.host_addresses(), cluster.security(User.ADMIN))),
         )
         self.session = session
         with ExitStack() as load:

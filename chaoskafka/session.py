@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from chaoskafka.clock import NS_PER_S, UNSTOPPABLE, Clock, wait_until
-from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Node
+from chaoskafka.cluster import ready
+from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Deed, Node
+from chaoskafka.cluster.moves import Moves
+from chaoskafka.cluster.moving import Move
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.sights import BrokerView
@@ -53,6 +56,7 @@ class TargetStage:
     spared: tuple[str, ...] = ()  # addresses that no fault of the network may cut off
     evidence: dict[str, object] = field(default_factory=dict)
     clock: Clock = UNSTOPPABLE
+    moves: Moves | None = None  # None: leadership cannot be moved
 
     @property
     def tag(self) -> str:
@@ -65,6 +69,16 @@ class TargetStage:
     def look(self) -> Sequence[BrokerView]:
         """As `faults.Stage` says."""
         return self.views.ask_all()
+
+    def wait_whole(self, *, within_s: float) -> None:
+        """As `faults.Stage` says."""
+        ready.wait_recovered(self.views, self.cluster.spec, within_s=within_s, clock=self.clock)
+
+    def move(self, wanted: Sequence[Move], *, within_s: float) -> Deed:
+        """As `faults.Stage` says."""
+        if self.moves is None:
+            raise FaultFailed("here leadership cannot be moved")
+        return self.moves.make(wanted, within_s=within_s, clock=self.clock)
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
         """Who the target is now. Raises NoTarget when nobody fits, or when one who fits lacks the ability."""
@@ -97,6 +111,7 @@ class Session:
     cluster: Cluster
     views: Views
     ledger: Ledger = field(default_factory=Unwritten)
+    moves: Moves | None = None  # None: leadership cannot be moved
     acted_ns: int | None = None  # of the latest fault
     healing_ns: int | None = None  # when the latest healing began: recovery is counted from there
     watching: ClientProcess | None = None
@@ -131,6 +146,7 @@ class Session:
             word=step.word,
             spared=(self.watching.address,) if self.watching else (),
             clock=self.clock,
+            moves=self.moves,
         )
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)
@@ -140,7 +156,7 @@ class Session:
                 bitten = {"targets": list(hit.targets), "acted_ns": hit.acted_ns, "asked_ns": hit.asked_ns}
                 self.events.write("fault", state="active", **facts, **bitten, evidence=stage.evidence, proof=hit.proof)
                 self.acted_ns = hit.acted_ns
-                self.progress.note(f"{step.word}: hit node {', '.join(map(str, hit.targets))}")
+                self.progress.note(f"{step.word}: hit node {', '.join(map(str, hit.targets)) or 'nobody'}")
                 try:
                     yield hit
                 finally:

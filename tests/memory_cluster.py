@@ -172,6 +172,8 @@ class MemoryCluster:
         self.told: dict[str, Mapping[str, str]] = {}  # each client's environment
         self.log_end = 0  # of every partition
         self.fenced: set[int] = set()
+        self.led: dict[tuple[str, int], tuple[int, int]] = {}  # (leader, epoch), where it is not the usual one
+        self.controller = spec.members[-1].node_id
         self._lock = threading.Lock()
 
     def act(self, what: str) -> None:
@@ -229,8 +231,8 @@ class MemoryViews:
         partitions = {
             (name, number): PartitionView(
                 topic_id=TOPIC_ID,
-                leader=brokers[number % len(brokers)],
-                leader_epoch=0,
+                leader=self._cluster.led.get((name, number), (brokers[number % len(brokers)], 0))[0],
+                leader_epoch=self._cluster.led.get((name, number), (-1, 0))[1],
                 replicas=brokers[: spec.replication_factor],
                 isr=brokers[: spec.replication_factor],
             )
@@ -243,7 +245,7 @@ class MemoryViews:
                 reachable=self._cluster.nodes[broker].running,
                 applied_offset=100,
                 metadata_high_watermark=101,
-                controller=brokers[-1],
+                controller=self._cluster.controller,
                 controller_epoch=1,
                 fenced={each: each in self._cluster.fenced for each in brokers},
                 partitions=partitions,

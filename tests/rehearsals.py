@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka import traffic, under_load
+from chaoskafka import nemesis, traffic, under_load
 from chaoskafka.audit import settle
 from chaoskafka.cluster import ready
 from chaoskafka.errors import ExitCode
@@ -33,6 +33,7 @@ plan: [{after_s: 0, kill: {target: "leader of orders/0", for_s: 0.1}}]
 def hurry(patch: pytest.MonkeyPatch) -> None:
     """A fake answers at once, so that nothing need be asked slowly or waited for long."""
     patch.setattr(ready, "EVERY_S", 0.03)
+    patch.setattr(nemesis, "ACTION_S", 0.05)
     patch.setattr(under_load, "TAIL_S", 0.05)
     patch.setattr(settle, "READINGS_APART_S", 0.01)
     patch.setattr(traffic, "STEADY_S", 0.05)

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeVar
 
 from chaoskafka.clock import Clock
-from chaoskafka.cluster.abilities import Node
+from chaoskafka.cluster.abilities import Deed, Node
+from chaoskafka.cluster.moving import Move
 from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
@@ -65,6 +66,20 @@ class Stage(Protocol):
 
     def look(self) -> Sequence[BrokerView]:
         """What every broker sees now, each asked over a new connection: none that a client uses. Blocks."""
+        ...
+
+    def wait_whole(self, *, within_s: float) -> None:
+        """Until every partition of every topic is in sync and all brokers agree, as they say. Blocks.
+
+        Raises WaitTimeout (what is missing), and Interrupted.
+        """
+        ...
+
+    def move(self, wanted: Sequence[Move], *, within_s: float) -> Deed:
+        """Have partitions led by other brokers. Blocks until the controllers have granted it, not until brokers know.
+
+        Raises FaultFailed when they refuse, WaitTimeout, NoAnswer and Interrupted.
+        """
         ...
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:

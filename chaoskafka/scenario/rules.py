@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from chaoskafka.cluster.config import config_problems
+from chaoskafka.cluster.moving import OTHER, broker_of
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.cluster.targets import Kind as Who
 from chaoskafka.cluster.targets import Target
@@ -132,11 +133,31 @@ def _plan(scenario: Scenario) -> Iterator[Broken]:
             if step is scenario.plan[-1]:
                 why = "the plan ends here, so the fault would be healed at once"
             yield ("plan", i, step.word), f"for_s is missing: {why}"
+        for name, problem in _leadership(scenario, step.fault):
+            yield ("plan", i, step.word, name), problem
         for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
             target = getattr(step.fault, field.name)
             if isinstance(target, Target):
                 for problem in (*_target(scenario, target), *_nobody(scenario, target)):
                     yield ("plan", i, step.word, field.name), problem
+
+
+def _leadership(scenario: Scenario, fault: object) -> Iterator[tuple[str, str]]:
+    """Of a fault that names a topic: its partition, and the broker that is to lead."""
+    topic, partition, to = _text(fault, "topic"), getattr(fault, "partition", None), _text(fault, "to")
+    if topic is None:
+        return
+    if topic not in scenario.topics:
+        yield "topic", f"no topic is called {shown(topic)}{did_you_mean(topic, scenario.topics)}"
+        return
+    spec, brokers = scenario.topics[topic], scenario.cluster.broker_ids
+    if isinstance(partition, int) and partition >= spec.partitions:
+        yield "partition", f"{partition}: the partitions of {topic} are 0 to {spec.partitions - 1}"
+    broker = broker_of(to) if to is not None else None
+    if broker is not None and broker not in brokers:
+        yield "to", f"there is no broker {broker}; there are {', '.join(map(str, brokers))}"
+    if to == OTHER and spec.replication_factor == 1:
+        yield "to", "with replication_factor 1 there is no other replica"
 
 
 def _target(scenario: Scenario, target: Target) -> Iterator[str]:

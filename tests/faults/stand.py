@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from chaoskafka.clock import ManualClock
+from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.faults import Fault, Injected
 from chaoskafka.session import TargetStage
@@ -21,6 +22,7 @@ class Stand:
     spec: ClusterSpec = field(default_factory=ClusterSpec)
     cluster: MemoryCluster = field(init=False)
     clock: ManualClock = field(default_factory=ManualClock)
+    moves: Moves | None = None
 
     def __post_init__(self) -> None:
         self.cluster = MemoryCluster(self.spec, self.trouble)
@@ -31,7 +33,7 @@ class Stand:
 
     def inject(self, fault: Fault) -> AbstractContextManager[Injected]:
         views = MemoryViews(self.cluster)
-        stage = TargetStage(self.cluster, views, random.Random(1), clock=self.clock)  # type: ignore[arg-type]
+        stage = TargetStage(self.cluster, views, random.Random(1), clock=self.clock, moves=self.moves)  # type: ignore[arg-type]
         return fault.inject(stage)
 
     @property

@@ -26,6 +26,7 @@ TITLE, CLUSTER, TOPIC, PRODUCE, CONSUME, AFTER, KILL, EXPECT, CHECK = (
     line.strip() for line in GOOD.splitlines()[1:] if line not in ("topics:", "workloads:", "plan:")
 )
 ORDERS, READERS, RATE, LEADER = "topics.orders", "workloads[1].consume", "workloads[0].produce", "plan[0].kill"
+FAULT, MOVE = KILL, "plan[0].move_leader"
 TO = '"leader of orders/0"'
 WEEK = "604800"
 CHECKS = "accounted, all_delivered, clients_alive, new_leader"
@@ -206,6 +207,11 @@ CASES = [
     Case(TO, "group coordinator of raeders", 11, f"{LEADER}.target", "'raeders'", "did you mean 'readers'?"),
     Case(TO, '"any, majority"', 11, f"{LEADER}.target", "'majority'", "cannot be a filter"),
     Case(TO, '"broker 1, not broker 1"', 11, f"{LEADER}.target", "'not broker 1'", "fits nobody"),
+    # Leadership that is to be moved.
+    Case(FAULT, "move_leader: {topic: bills}", 11, "plan[0].move_leader.topic", "'bills'", "allowed: orders"),
+    Case(FAULT, "move_leader: {topic: orders, partition: 6}", 11, f"{MOVE}.partition", "6", "are 0 to 5"),
+    Case(FAULT, "move_leader: {topic: orders, to: broker 4}", 11, f"{MOVE}.to", "broker 4", "there are 1, 2, 3"),
+    Case(FAULT, "move_leader: {topic: orders, to: home}", 11, f"{MOVE}.to", "'home'", "any other replica, or broker N"),
     # Names.
     Case("  orders:", "  orders: {}\n  orders:", 6, ORDERS, "written twice", "first in line 5"),
     Case("after_s: 5", "after_s: 5\n    after_s: 6", 11, "plan[0].after_s", "written twice", "first in line 10"),

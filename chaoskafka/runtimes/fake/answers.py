@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from kio.schema.errors import ErrorCode
@@ -15,9 +16,11 @@ from kio.schema.request_header.v2.header import RequestHeader
 from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i8, i16, i32, i32Timedelta, i64
 
+from chaoskafka.cluster import moves
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.wire import asks
+from chaoskafka.runtimes.fake import moving
 from chaoskafka.runtimes.fake.control import Control, Place
 from chaoskafka.runtimes.fake.kafka import OFFSETS_TOPIC, FakeKafka
 
@@ -30,6 +33,8 @@ APIS = (
     asks.LIST_OFFSETS,
     asks.OFFSET_FOR_LEADER_EPOCH,
     asks.FETCH,
+    moves.ELECT_LEADERS,
+    moves.ALTER_PARTITION_REASSIGNMENTS,
 )
 CLUSTER_ID = "chaoskafka-fake"
 _TELLS = frozenset({asks.API_VERSIONS, asks.METADATA, asks.DESCRIBE_CLUSTER, asks.DESCRIBE_QUORUM})  # of the cluster
@@ -52,6 +57,8 @@ class Broker:
             asks.LIST_OFFSETS: self._list_offsets,
             asks.OFFSET_FOR_LEADER_EPOCH: self._offset_for_leader_epoch,
             asks.FETCH: self._fetch,
+            moves.ELECT_LEADERS: partial(moving.elect_leaders, kafka),
+            moves.ALTER_PARTITION_REASSIGNMENTS: partial(moving.reassign, kafka),
         }
 
     def answer(self, body: bytes) -> bytes:

@@ -114,6 +114,22 @@ class Control:
         if self.controller is None:
             self._unruled_ns = now_ns
 
+    def elect_preferred(self, place: Place, now_ns: int) -> bool:
+        """Let the first replica lead, if it is in sync and not fenced."""
+        preferred = place.replicas[0]
+        if self.controller is None or preferred not in place.isr or self._lives[preferred].fenced:
+            return False
+        self._lead(place, preferred, now_ns)
+        return True
+
+    def reassign(self, place: Place, replicas: tuple[int, ...], now_ns: int) -> None:
+        """New replicas are in sync at once, as nothing is copied here; leadership moves only if its holder goes."""
+        kept = [node for node in replicas if node in place.isr or not self._lives[node].fenced]
+        place.replicas, place.isr = replicas, tuple(kept)
+        self.metadata_end += 1
+        if place.leader not in replicas:
+            self._elect(place, now_ns)
+
     def serves(self, place: Place, now_ns: int) -> bool:
         """Whether the leader lives and takes requests."""
         if place.leader == NO_LEADER or not self.is_up(place.leader):
@@ -176,7 +192,9 @@ class Control:
     def _elect(self, place: Place, now_ns: int) -> None:
         """The first replica, in the order of preference, that is in sync and not fenced; nobody if there is none."""
         fit = [node for node in place.replicas if node in place.isr and not self._lives[node].fenced]
-        leader = fit[0] if fit else NO_LEADER
+        self._lead(place, fit[0] if fit else NO_LEADER, now_ns)
+
+    def _lead(self, place: Place, leader: int, now_ns: int) -> None:
         if leader != place.leader:
             place.leader, place.epoch, place.led_ns = leader, place.epoch + 1, now_ns
             self.metadata_end += 1
