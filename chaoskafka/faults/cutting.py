@@ -47,12 +47,32 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """What was seen of a cut: knocks that must fail and that must not, the node's own to itself, packets stopped."""
+
+    stopped: list[tuple[Probe, Knock]]
+    passed: list[tuple[Probe, Knock]]
+    itself: Knock
+    packets: Mapping[str, int]
+
+    @property
+    def told(self) -> Mapping[str, object]:
+        return {
+            "knocks": [probe.told(knock) for probe, knock in self.stopped],
+            "still_open": [probe.told(knock) for probe, knock in self.passed],
+            "itself": self.itself.value,
+            "packets_stopped": dict(self.packets),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Severed:
     """What one node is cut off from, and how that is seen."""
 
     node: CanPartition
     cut: Cut
     probes: tuple[Probe, ...]
+    opened: tuple[Probe, ...] = ()  # what must still get through
 
     @property
     def refusal(self) -> Knock:
@@ -115,28 +135,29 @@ class Severing:
 
     def _see_cut(self, each: Severed, deed: Deed, deadline: Deadline) -> Proof:
         """Raises FaultFailed when somebody gets through, or when what he runs into is not the rules."""
+        opened = [probe for probe in each.opened if not _hindrance(probe, besides=self.stage.tag)]
         wanted = {probe.counted for probe in each.probes}
 
-        def look() -> tuple[list[Knock], Knock, Mapping[str, int]]:
-            knocks = [probe.knock(each.refusal, SILENCE_S) for probe in each.probes]
-            itself = each.node.knock(spoken_port(each.node), speak=True, within_s=ANSWER_S, until=Knock.ANSWERED)
-            return knocks, itself, dropped(each.node.rules(), self.stage.tag)
+        def look() -> _Sight:
+            return _Sight(
+                stopped=[(probe, probe.knock(each.refusal, SILENCE_S)) for probe in each.probes],
+                passed=[(probe, probe.knock(Knock.ANSWERED, ANSWER_S, speak=True)) for probe in opened],
+                itself=each.node.knock(spoken_port(each.node), speak=True, within_s=ANSWER_S, until=Knock.ANSWERED),
+                packets=dropped(each.node.rules(), self.stage.tag),
+            )
 
-        def describe(seen: tuple[list[Knock], Knock, Mapping[str, int]]) -> str:
-            told = [probe.told(knock) for probe, knock in zip(each.probes, seen[0], strict=True)]
-            return f"{', '.join(told)}; {each.node.spec.name} to itself {seen[1]}; packets stopped: {dict(seen[2])}"
+        def bites(seen: _Sight) -> bool:
+            silent = all(knock is each.refusal for _, knock in seen.stopped)
+            lives = all(knock is Knock.ANSWERED for knock in (seen.itself, *(knock for _, knock in seen.passed)))
+            return silent and lives and all(seen.packets.get(comment, 0) > 0 for comment in wanted)
 
         try:
             seen = wait_until(
                 f"{each.node.spec.name} to be cut off",
                 read=look,
-                good=lambda seen: (
-                    all(knock is each.refusal for knock in seen[0])
-                    and seen[1] is Knock.ANSWERED
-                    and all(seen[2].get(comment, 0) > 0 for comment in wanted)
-                ),
+                good=bites,
                 within_s=deadline.left_s(),
-                describe=describe,
+                describe=lambda seen: str(seen.told),
             )
         except WaitTimeout as unseen:
             raise FaultFailed(f"{deed.what} by {deed.means} were not seen to bite: {unseen}") from unseen
@@ -147,9 +168,7 @@ class Severing:
             "from": list(each.cut.peers) or "everybody",
             "planes": [plane.name.lower() for plane in each.cut.planes] or "all traffic",
             "ways": each.cut.ways.value,
-            "knocks": [probe.told(knock) for probe, knock in zip(each.probes, seen[0], strict=True)],
-            "itself": seen[1].value,
-            "packets_stopped": dict(seen[2]),
+            **seen.told,
         }
 
     def _heal(self) -> Proof:
@@ -209,8 +228,11 @@ def cut_off(
 def severed(node: CanPartition, peers: Iterable[Node], cut: Cut, *, planes: Sequence[Plane] = SPOKEN) -> Severed:
     """`node` with the knocks between it and each of `peers` that prove `cut`; `planes`: those to knock at, if cut."""
     asked = [plane for plane in cut.planes or planes if plane is not Plane.HOST]
-    probes = [probe for peer in peers for plane in asked if (probe := _probe(node, peer, plane, cut.ways))]
-    return Severed(node=node, cut=cut, probes=tuple(probes))
+    those = list(peers)
+    probes = [probe for peer in those for plane in asked if (probe := _probe(node, peer, plane, cut.ways))]
+    spoken = [plane for plane in (*SPOKEN, Plane.CLIENTS) if cut.planes and plane not in cut.planes]
+    opened = [probe for peer in those[:1] for plane in spoken if (probe := _probe(node, peer, plane, Way.BOTH))]
+    return Severed(node=node, cut=cut, probes=tuple(probes), opened=tuple(opened))
 
 
 def listens(node: Node, plane: Plane) -> bool:
@@ -231,13 +253,13 @@ def _probe(node: Node, peer: Node, plane: Plane, ways: Way) -> Probe | None:
     return None
 
 
-def _hindrance(probe: Probe) -> str | None:
-    """What else may deny an answer to a knock now: a fault that overlaps with this one."""
+def _hindrance(probe: Probe, *, besides: str = "") -> str | None:
+    """What else may deny an answer to a knock now: a fault that overlaps with the one whose table is `besides`."""
     state = probe.asked.state()
     if not state.running or state.frozen:
         return f"{probe.asked.spec.name} is {'frozen' if state.frozen else 'down'}"
     for node in (probe.asker, probe.asked):
-        others = tables(node.rules()) if isinstance(node, CanPartition) else ()
+        others = [table for table in tables(node.rules()) if table != besides] if isinstance(node, CanPartition) else []
         if others:
             return f"{node.spec.name} has other rules: {', '.join(others)}"
     return None

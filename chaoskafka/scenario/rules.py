@@ -135,6 +135,9 @@ def _plan(scenario: Scenario) -> Iterator[Broken]:
             yield ("plan", i, step.word), f"for_s is missing: {why}"
         for name, problem in _leadership(scenario, step.fault):
             yield ("plan", i, step.word, name), problem
+        misfit = getattr(step.fault, "misfit", lambda _: None)(scenario.cluster)
+        if misfit is not None:
+            yield ("plan", i, step.word), misfit
         for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
             target = getattr(step.fault, field.name)
             if isinstance(target, Target):

@@ -2,11 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import Cluster, Knock, Node
 from chaoskafka.cluster.netrules import Action, Cut, Way, cut_batch, lift_batch, tables
 from chaoskafka.cluster.planes import Plane
@@ -16,13 +18,27 @@ from chaoskafka.errors import CommandFailed, FaultFailed
 from chaoskafka.faults.cut_clients import CutClients
 from chaoskafka.faults.isolate import Isolate
 from chaoskafka.faults.kill import Kill
+from chaoskafka.faults.partition import Partition
 from chaoskafka.faults.pause import Pause
+from chaoskafka.faults.power_off import PowerOff
+from chaoskafka.runtimes.docker.containers import execute
 from chaoskafka.runtimes.docker.node import DockerNode
 from tests.cluster.conftest import wait_for_answers
 
 pytestmark = [pytest.mark.docker, pytest.mark.nightly]
 
 TARGET = Target.parse("broker 2")
+LISTEN = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 9092)) as s:
+    s.settimeout(6)
+    try:
+        print("closed" if s.recv(1) == b"" else "bytes")
+    except ConnectionResetError:
+        print("closed")
+    except TimeoutError:
+        print("nothing")
+"""
 FOREIGN = "table inet foreign { chain input { type filter hook input priority 0; } }"
 
 
@@ -189,3 +205,50 @@ def test_a_cut_that_does_nothing_is_not_believed(node: DockerNode, stages: Itera
 def test_connections_end_when_they_are_told_to(node: DockerNode, other: DockerNode) -> None:
     assert node.reset_connections([other.address]) > 0
     assert sight(other, node) is Knock.ANSWERED
+
+
+def test_a_plane_between_nodes_is_cut_for_all_that_use_it(
+    node: DockerNode, other: DockerNode, stages: Iterator[Stage]
+) -> None:
+    with Partition(target=TARGET, planes=("controllers",)).inject(next(stages)) as hit:
+        assert hit.targets == (2,)
+        seen = hit.proof["node-2"]
+        assert isinstance(seen, dict)
+        assert seen["still_open"] == ["node-1 to node-2:19092 answered", "node-1 to node-2:9092 answered"]
+        assert sight(other, node, Plane.CONTROLLER) is sight(node, other, Plane.CONTROLLER) is Knock.SILENT
+    assert sight(node, other, Plane.CONTROLLER) is Knock.ANSWERED
+
+
+def test_a_machine_without_power_is_silent_and_boots_again(
+    node: DockerNode, other: DockerNode, stages: Iterator[Stage]
+) -> None:
+    before = node.state()
+    with PowerOff(target=TARGET).inject(next(stages)) as hit:
+        assert not node.state().running
+        assert [other.knock(plane.port, at=node.address, within_s=0.5) for plane in Plane] == [Knock.SILENT] * 4
+        assert hit.acted_ns
+    assert hit.heal_proof is not None
+    assert node.rules() == ""
+    assert node.state().started_at != before.started_at
+    assert sight(other, node, Plane.REPLICATION) is Knock.ANSWERED
+
+
+def test_a_machine_dies_without_a_word(node: DockerNode, other: DockerNode, stages: Iterator[Stage]) -> None:
+    """An open connection hears of a kill at once, and of a machine without power nothing at all."""
+    for fault, heard in ((Kill(target=TARGET), "closed"), (PowerOff(target=TARGET), "nothing")):
+        with ThreadPoolExecutor(1) as pool:
+            listening = pool.submit(execute, node._engine, other._host, ["python3", "-c", LISTEN, node.address])
+            wait_until(
+                "the listener to be connected",
+                read=lambda: execute(node._engine, other._host, ["ss", "-Htn", "dst", f"{node.address}:9092"])[1],
+                good=bool,
+                within_s=10,
+            )
+            with fault.inject(next(stages)):
+                assert listening.result()[1].strip() == heard
+        wait_until(
+            "node-2 to be let in",
+            read=lambda: node.knock(9092),
+            good=lambda knock: knock is Knock.ANSWERED,
+            within_s=60,
+        )

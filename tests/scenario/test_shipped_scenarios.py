@@ -10,7 +10,8 @@ from chaoskafka.cluster.config import FAST
 from chaoskafka.cluster.spec import Timeouts
 from chaoskafka.scenario.find import SHIPPED, find_scenario, scenarios_by_name
 from chaoskafka.scenario.load import load_scenario
-from chaoskafka.scenario.model import DEFAULT_EXPECT
+from chaoskafka.scenario.model import DEFAULT_EXPECT, PlanStep, Scenario
+from chaoskafka.setting import CLIENT_TIMER, CLIENT_TIMER_DEFAULT_MS
 
 ROOT = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(ROOT.rglob("*.yaml"))
@@ -26,6 +27,10 @@ SETTING = "broker.session.timeout.ms"
 # After an election librdkafka asks for metadata on a timer of 1 s, and forgets a fenced broker's partitions for another
 # one; 0 to 2 s were measured, so a client may be without success that much longer than its partition has no leader.
 REDIRECT_S = {"unavailable": 2.5}
+# Nobody resets a connection to who fell silent: a client gives up what it asked there by its own timer.
+SILENT = {"pause", "power_off", "isolate", "partition"}
+# Clients alone are cut off, and nobody takes over: what they asked is away for as long as the cut lasts.
+UNNOTICED = {"cut_clients"}
 
 
 def test_there_are_some() -> None:
@@ -48,9 +53,20 @@ def test_no_limit_is_generous(path: Path) -> None:
     elected_s = session_s + session_s / 8  # the controller looks for lapsed leases every S/8
     for item in scenario.expect:
         bound_s = elected_s + REDIRECT_S.get(item.word, 0.0)
+        if item.word == "unavailable":
+            bound_s += max(_longer_s(scenario, step) for step in scenario.plan)
         for name in ("within_s", "at_most_s"):
             limit_s = getattr(item.value, name, 0.0)
             assert limit_s <= GENEROUS * bound_s, f"{item.word}: {limit_s} s for a bound of {bound_s} s"
+
+
+def _longer_s(scenario: Scenario, step: PlanStep) -> float:
+    """How much longer than its partition has no leader a client may be without success over a step."""
+    settings = [getattr(item.value, "settings", {}) for item in scenario.workloads]
+    timer_s = max(float(of.get(CLIENT_TIMER, CLIENT_TIMER_DEFAULT_MS)) for of in settings) / 1000
+    if step.word in UNNOTICED:
+        return float(getattr(step.fault, "for_s", 0.0)) + timer_s
+    return timer_s if step.word in SILENT else 0.0
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
