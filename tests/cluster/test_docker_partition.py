@@ -39,7 +39,7 @@ with socket.create_connection((sys.argv[1], 9092)) as s:
     except TimeoutError:
         print("nothing")
 """
-FOREIGN = "table inet foreign { chain input { type filter hook input priority 0; } }"
+FOREIGN = "add table inet foreign"
 
 
 @dataclass

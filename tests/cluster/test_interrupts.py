@@ -145,6 +145,19 @@ OWED = {
 }
 
 
+def killed_with(where: Path, engine: Engine, *, word: str, undone: str) -> None:
+    """SIGKILL right after a node was hit by another fault than a kill: its undo is done by heal, from the ledger."""
+    step = f"plan=[{{after_s: 0.5, {word}: {{target: broker 1, for_s: 5}}}}]"
+    harness = Harness.start(where, "--die-at", str(int(Point.AFTER_ACT)), "--set", "cluster.nodes=2", "--set", step)
+    try:
+        assert harness.end(within_s=LIVES_WITHIN_S) == -signal.SIGKILL, harness.output
+        assert [owed.word for owed in harness.owed()] == [word]
+        check_healed(harness, engine)
+        assert f"{word} of node-1: {undone}" in harness.output
+    finally:
+        harness.put_down()
+
+
 def killed_after(where: Path, engine: Engine, *, seconds: float) -> None:
     """SIGKILL at some instant of a run's life; one that ended before left nothing by itself."""
     harness = Harness.start(where)
@@ -208,6 +221,14 @@ def instant_cases() -> Iterator[Case]:
 
 CASES = [
     *(Case(name=f"point-{int(p):02}-{p.name.lower()}", play=partial(killed_at, point=p), often=True) for p in Point),
+    *(
+        Case(name=f"fault-{word}", play=partial(killed_with, word=word, undone=undone))
+        for word, undone in (
+            ("pause", "resumed by SIGCONT"),
+            ("isolate", "lifted chaoskafka_0"),
+            ("power_off", "lifted chaoskafka_power, started again"),
+        )
+    ),
     *signal_cases(),
     Case(name="terminal-closed", play=terminal_closed, often=True),
     *instant_cases(),
