@@ -86,7 +86,12 @@ class Child:
 
 
 def child(*argv: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> Child:
-    """Run to the end. Blocks. Raises CalledProcessError, with what it wrote, when it fails."""
+    """Run to the end. Blocks. Raises CalledProcessError, with what it wrote, when it fails.
+
+    Its modules' bytecode may be kept, as that of an installed package is, whatever this machine forbids.
+    """
+    inherited = os.environ if env is None else env
+    env = {name: value for name, value in inherited.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile("w+") as written:
         began_ns = time.monotonic_ns()
         process = subprocess.Popen(argv, cwd=cwd, env=env, stdout=written, stderr=subprocess.STDOUT)

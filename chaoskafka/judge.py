@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from chaoskafka import __version__
+from chaoskafka.ahead import compute_ahead
 from chaoskafka.attribution import causes
 from chaoskafka.checks import Check
 from chaoskafka.errors import HistoryError
@@ -52,6 +53,7 @@ def judged(history: History) -> Result:
     header = history.header
     asked = [item for item in checks_of(header.expect) if item.word != ALWAYS_ON]
     asked.append(Named(word=ALWAYS_ON, value=find(Kind.CHECK, ALWAYS_ON)()))
+    compute_ahead(history)
     checks, unattributed = _attributed(history, asked, [_ask(item, history) for item in asked])
     checks += [_as_result("completed", {}, verdict) for verdict in _completion(history)]
     faults, trouble = _times(history)

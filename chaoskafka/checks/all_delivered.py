@@ -13,6 +13,7 @@ import polars as pl
 
 from chaoskafka.history.doubt import Doubt, Reason, audit_doubts, load_doubts, tape_doubts, tell
 from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.places import marked, read_at
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.views import IDENTITY, Group, delivered_to, groups, in_batches, loaded
@@ -34,10 +35,10 @@ class AllDelivered:
             for partition in [p for p in history.partitions if p.topic == group.topic]:
                 visible, unread = _visible(history, partition)
                 doubts += unread
-                delivered = _comparable(delivered_to(group, history.reads(partition)))
-                missed = _missed(visible, delivered)
+                missed = _missed(visible, history, group, partition)
                 counted += visible.height
-                again += delivered.height - delivered["offset"].n_unique()
+                offsets = delivered_to(group, history.reads(partition))["offset"]
+                again += len(offsets) - offsets.n_unique()
                 if not excuses and not missed.is_empty():
                     found.append(_described(missed, group, partition))
         if found:
@@ -54,25 +55,36 @@ class AllDelivered:
 
 def undelivered(history: History, group: Group, partition: TopicPartition) -> pl.DataFrame:
     """The records that no member of the group was given, at that offset and with that content."""
-    delivered = _comparable(delivered_to(group, history.reads(partition)))
-    return _missed(_visible(history, partition)[0], delivered)
+    return _missed(_visible(history, partition)[0], history, group, partition)
 
 
-def _missed(visible: pl.DataFrame, delivered: pl.DataFrame) -> pl.DataFrame:
-    return visible.join(delivered, on=_RECORD, how="anti", nulls_equal=True)
+def _missed(visible: pl.DataFrame, history: History, group: Group, partition: TopicPartition) -> pl.DataFrame:
+    """Most were read just as the audit has them; each of the few others is looked for among what was read otherwise."""
+    reads = history.reads(partition).with_columns(row=read_at(history, partition))
+    delivered = _comparable(delivered_to(group, reads))
+    given = marked(history.records(partition), delivered["row"])
+    rest = visible.filter(~given.gather(visible["row"]))
+    others = delivered.filter(pl.col("row").is_null())
+    return rest.join(others, on=_RECORD, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def _comparable(records: pl.DataFrame) -> pl.DataFrame:
-    """Records of others have no identity: whatever stands there is made null, and null equals null here."""
+    """Records of others have no identity: whatever stands there is made null, and null equals null here.
+
+    `row`: of a record its own, of a read that of the same record, where it is the same.
+    """
     nameless = pl.col("state") != PayloadState.OURS
     return records.select(
-        "offset", "state", *(pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in IDENTITY)
+        "row",
+        "offset",
+        "state",
+        *(pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in IDENTITY),
     )
 
 
 def _visible(history: History, partition: TopicPartition) -> tuple[pl.DataFrame, list[Doubt]]:
     """The records that a reader of the whole log is given; none of them where the audit cannot say."""
-    records = history.records(partition)
+    records = history.records(partition).with_row_index("row")
     end = history.ends.get(partition)
     if end is None or not end.whole:
         return _comparable(records.clear()), []  # named by the doubts about the audit

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from chaoskafka.history.doubt import message_doubts, tell
+from chaoskafka.history.places import messages
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import IDENTITY, in_batches, loaded, messages, repeated
+from chaoskafka.history.views import IDENTITY, in_batches, loaded, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 _SEQUENCES = 2**31  # a producer's sequence number wraps from 2^31 - 1 to 0 (DefaultRecordBatch.incrementSequence)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from chaoskafka.history.doubt import Doubt, Reason, message_doubts, tell
+from chaoskafka.history.places import acknowledged_at, lacking, messages
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import AuditedEnd, TopicPartition
-from chaoskafka.history.views import IDENTITY, acknowledged, loaded, messages
+from chaoskafka.history.views import IDENTITY, acknowledged, loaded
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 
@@ -62,7 +63,8 @@ def absent(history: History, partition: TopicPartition) -> tuple[pl.DataFrame, p
     acked, end = acknowledged(history, partition), history.ends.get(partition)
     if end is None or not end.whole:
         return acked.clear(), acked.clear()
-    gone = acked.join(messages(history, partition), on=IDENTITY, how="anti")
+    elsewhere = acked.filter(acknowledged_at(history, partition).is_null())
+    gone = lacking(elsewhere, messages(history, partition))
     # Only below the log start may a record have expired. An acknowledgement without an offset compares as null: it may
     # have lain there too, unless the log still begins where it began.
     expired = (pl.col("offset") < end.log_start).fill_null(value=end.log_start > 0)

@@ -12,13 +12,13 @@ import polars as pl
 
 from chaoskafka.history.doubt import message_doubts, tape_doubts, tell
 from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.places import SEEN, is_key, lacking, read_at, vouched_for
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.tape import Outcome
 from chaoskafka.history.views import IDENTITY, INCARNATION, in_place, repeated, silent_workers, torn_tapes
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
-_SEEN = ("offset", "state", *IDENTITY, "sent_topic", "sent_partition")
 _NEVER_SENT = "never sent"
 _REFUSED = "refused before it left the client"
 _MISPLACED = "sent to another topic or partition"
@@ -54,10 +54,17 @@ class NoUnexpected:
 
 def _seen(history: History, partition: TopicPartition) -> pl.DataFrame:
     """The records that the audit or a consumer found, by offset, with who saw them; what both saw stands there once."""
-    audited = history.records(partition).select(*_SEEN, seen_by=pl.lit("audit"))
-    read = history.reads(partition).select(*_SEEN, seen_by=pl.lit("a consumer"))
+    vouched = vouched_for(history, partition)
+    audited = history.records(partition).select(*SEEN, seen_by=pl.lit("audit"), vouched=vouched)
+    reads = history.reads(partition)
+    # Where nobody read anything but what the audit has, the audit speaks for all.
+    apart = reads.filter(read_at(history, partition).is_null())["offset"].unique()
+    beside = reads.filter(pl.col("offset").is_in(apart.implode(), nulls_equal=True))
+    read = beside.select(*SEEN, seen_by=pl.lit("a consumer"), vouched=pl.lit(value=False))
+    if read.is_empty() and is_key(audited["offset"]):
+        return audited
     # Stable, so that of two equal records the audit's stays. Foreign records carry nulls: null must equal null here.
-    return pl.concat([audited, read]).sort("offset", maintain_order=True).filter(~repeated(_SEEN))
+    return pl.concat([audited, read]).sort("offset", maintain_order=True).filter(~repeated(SEEN))
 
 
 def _unexpected(seen: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
@@ -81,8 +88,8 @@ def _unexpected(seen: pl.DataFrame, history: History, partition: TopicPartition)
         odd.join(sent, on=IDENTITY, how="left", maintain_order="left")
         .with_columns(why=why)
         .filter(pl.col("why").is_not_null())
-        .unique(_SEEN, keep="first", maintain_order=True)
-        .select("why", pl.lit(str(partition)).alias("partition"), *_SEEN, "seen_by")
+        .unique(SEEN, keep="first", maintain_order=True)
+        .select("why", pl.lit(str(partition)).alias("partition"), *SEEN, "seen_by")
     )
 
 
@@ -90,7 +97,7 @@ def _odd(seen: pl.DataFrame, history: History, partition: TopicPartition) -> pl.
     """All but what nearly everything is: a message of ours in its place that its client accepted."""
     right = in_place(history, partition)
     accepted = history.sends(partition).filter(pl.col("outcome") != Outcome.REJECTED)
-    unsent = seen.filter(right).join(accepted, on=IDENTITY, how="anti", maintain_order="left")
+    unsent = lacking(seen.filter(right & ~pl.col("vouched")), accepted)
     return pl.concat([seen.filter(~right), unsent])
 
 

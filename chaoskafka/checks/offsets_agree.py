@@ -12,6 +12,7 @@ import polars as pl
 
 from chaoskafka.history.doubt import message_doubts, tape_doubts, tell
 from chaoskafka.history.identity import PayloadState
+from chaoskafka.history.places import acknowledged_at, is_key, read_at
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
@@ -31,11 +32,12 @@ class OffsetsAgree:
     def check(self, history: History) -> Verdict:
         counted, found = 0, []
         for partition in loaded(history):
-            named = _named(history, partition)
+            doubtful = _doubtful(history, partition)
+            named = _named(history, partition, doubtful)
             disputes = _disputed(named, partition)
             if not disputes.is_empty():
                 found.append(_labelled(disputes, history, partition))
-            counted += named["offset"].n_unique()
+            counted += _agreed(history, partition, doubtful) + named["offset"].n_unique()
         labelled = pl.concat(found) if found else pl.DataFrame(schema={"label": pl.String})
         failing = judged(labelled, self.allow)
         if not failing.is_empty():
@@ -53,13 +55,28 @@ class OffsetsAgree:
 
 def disputed(history: History, partition: TopicPartition) -> pl.DataFrame:
     """One row per (offset, name) where an offset has several names, with all who gave that name: the column `by`."""
-    return _disputed(_named(history, partition), partition)
+    return _disputed(_named(history, partition, _doubtful(history, partition)), partition)
 
 
-def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
-    """Every name that anybody gave to an offset, and who did, by offset. Without an offset nothing is named."""
+def _doubtful(history: History, partition: TopicPartition) -> pl.Expr:
+    """Whether a row lies at an offset to which somebody gave another name than the audit, or the audit none or two."""
+    if not is_key(history.records(partition)["offset"]):
+        return pl.lit(value=True)
+    acked, reads = acknowledged(history, partition), history.reads(partition)
+    by_ack = acked.filter(acknowledged_at(history, partition).is_null())["offset"]
+    by_reader = reads.filter(read_at(history, partition).is_null())["offset"]
+    return pl.col("offset").is_in(pl.concat([by_ack, by_reader]).unique().implode(), nulls_equal=True)
+
+
+def _agreed(history: History, partition: TopicPartition, doubtful: pl.Expr) -> int:
+    """How many offsets the audit names beyond doubt."""
+    return history.records(partition).filter((pl.col("state") != PayloadState.TORN) & ~doubtful).height
+
+
+def _named(history: History, partition: TopicPartition, doubtful: pl.Expr) -> pl.DataFrame:
+    """Every name that anybody gave to a doubtful offset, and who did, by offset. Without an offset nothing is named."""
     place = history.header.topic(partition.topic).index
-    acked = acknowledged(history, partition).filter(pl.col("offset").is_not_null())
+    acked = acknowledged(history, partition).filter(pl.col("offset").is_not_null() & doubtful)
     by_ack = acked.select(
         "offset",
         pl.lit(PayloadState.OURS.value, dtype=pl.UInt8).alias("state"),
@@ -68,13 +85,13 @@ def _named(history: History, partition: TopicPartition) -> pl.DataFrame:
         pl.lit(partition.partition, dtype=pl.Int32).alias("sent_partition"),
         pl.lit("acknowledgement", dtype=_BY).alias("by"),
     )
-    whole = pl.col("state") != PayloadState.TORN
+    whole = (pl.col("state") != PayloadState.TORN) & doubtful
     by_reader = history.reads(partition).filter(whole).select("offset", *_NAME, by=pl.lit("consumer", dtype=_BY))
     by_audit = history.records(partition).filter(whole).select("offset", *_NAME, by=pl.lit("audit", dtype=_BY))
     # Records of others have no name of ours: they may carry nulls or zeros, by whoever decoded them.
     nameless = pl.col("state") != PayloadState.OURS
     plain = [pl.when(nameless).then(None).otherwise(pl.col(part)).alias(part) for part in _NAME[1:]]
-    return pl.concat([by_audit, by_ack, by_reader]).with_columns(plain).sort("offset")
+    return pl.concat([by_audit, by_ack, by_reader]).with_columns(plain).sort("offset", maintain_order=True)
 
 
 def _disputed(named: pl.DataFrame, partition: TopicPartition) -> pl.DataFrame:

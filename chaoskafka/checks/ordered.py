@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from chaoskafka.history.doubt import message_doubts, tell
+from chaoskafka.history.places import messages, shared
 from chaoskafka.history.promises import PERMITTED, Allow, judged, label, promises
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import IDENTITY, INCARNATION, acknowledged, loaded, messages, repeated
+from chaoskafka.history.views import IDENTITY, INCARNATION, acknowledged, loaded, repeated
 from chaoskafka.verdict import EVIDENCE_MAX, Verdict
 
 
@@ -31,7 +32,7 @@ class Ordered:
         for partition in loaded(history):
             stored = messages(history, partition)
             first = stored.filter(~repeated(IDENTITY))
-            placed = first.join(acknowledged(history, partition), on=IDENTITY, how="semi", maintain_order="left")
+            placed = _acknowledged(first, history, partition)
             if _has_disorder(placed):
                 overtaken = _overtaken(placed, partition)
                 found.append(label(overtaken, promises(history.header, partition.topic), "in_order"))
@@ -51,6 +52,13 @@ class Ordered:
         told = f"; {overtaken.height} out of order as the settings permit" if overtaken.height else ""
         told += f"; not judged: {late} stored without acknowledgement, {copies} second copies" if late + copies else ""
         return Verdict.passed(f"{counted} acknowledged messages lie in the order of sending{told}", counted=counted)
+
+
+def _acknowledged(first: pl.DataFrame, history: History, partition: TopicPartition) -> pl.DataFrame:
+    """Those that were acknowledged, whatever offset the client was told."""
+    others = shared(first.filter(~pl.col("vouched")), acknowledged(history, partition))
+    found = first.filter("vouched")
+    return found if others.is_empty() else pl.concat([found, others]).sort(*IDENTITY)
 
 
 def _has_disorder(placed: pl.DataFrame) -> bool:

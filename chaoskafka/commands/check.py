@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from chaoskafka.ahead import compute_ahead
 from chaoskafka.commands import CheckRequest
 from chaoskafka.commands.output import Judged, complain, explain, gravest, show_result, writable, write_reports
 from chaoskafka.ending import EXIT_OF
 from chaoskafka.errors import ExitCode, HistoryError
 from chaoskafka.history.read import open_history
-from chaoskafka.judge import judged
 from chaoskafka.report.as_junit import Unjudged
 from chaoskafka.report.result import Result
 
@@ -41,7 +42,12 @@ def main(request: CheckRequest) -> ExitCode:
 
 
 def _judge(run_dir: Path) -> Result:
-    result = judged(open_history(run_dir))
+    history = open_history(run_dir)
+    with ThreadPoolExecutor(1) as meanwhile:
+        meanwhile.submit(compute_ahead, history)
+        from chaoskafka.judge import judged  # noqa: PLC0415 - a fifth of a second, in which tables are read
+
+    result = judged(history)
     try:
         result.save(run_dir)
     except OSError as refused:  # a stored run may be read-only; the answer is on the screen all the same

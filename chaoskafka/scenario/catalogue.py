@@ -81,6 +81,11 @@ def find(kind: Kind, word: str) -> type:
 
     Raises UnknownWord, and TypeError when an entry point is no frozen dataclass.
     """
+    own = f"chaoskafka.{kind}.{word}"
+    if word.isidentifier() and find_spec(own):  # then no other source has to be read
+        found = getattr(import_module(own), class_name_of(word), None)
+        if isinstance(found, type) and is_dataclass(found):
+            return found
     known = members(kind)
     if word not in known:
         raise UnknownWord(kind, word, known)

@@ -16,7 +16,7 @@ from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import acted, groups
+from chaoskafka.history.views import acted, groups, parted
 from chaoskafka.timing.gaps import longest_gap
 from chaoskafka.timing.leadership import Change, answers, change_over, in_sync_again, live_brokers, sightings
 from chaoskafka.timing.spans import Span, Stalls, after, deed_of
@@ -130,7 +130,7 @@ def _producers(scene: _Scene, partition: TopicPartition, change: Change) -> tupl
 
 
 def _by_producer(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    return {int(producer): own for (producer,), own in rows.partition_by("producer", as_dict=True).items()}
+    return {int(producer): own for (producer,), own in parted(rows, "producer").items()}
 
 
 def _after(scene: _Scene, partition: TopicPartition, successes: pl.DataFrame, change: Change) -> pl.DataFrame:

@@ -15,10 +15,11 @@ from typing import Any
 
 import polars as pl
 
+from chaoskafka.history.places import messages
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.history.tape import Outcome
-from chaoskafka.history.views import in_batches, loaded, messages, workers_of
+from chaoskafka.history.views import in_batches, loaded, workers_of
 from chaoskafka.timing.failover import failover
 
 Row = dict[str, Any]
