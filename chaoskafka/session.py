@@ -144,7 +144,7 @@ class Session:
             ledger=self.ledger,
             fault=step.index,
             word=step.word,
-            spared=(self.watching.address,) if self.watching else (),
+            spared=(self.watching.address,) if self.watching and self.watching.address else (),
             clock=self.clock,
             moves=self.moves,
         )

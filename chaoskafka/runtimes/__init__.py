@@ -18,7 +18,7 @@ DEFAULT_RUNTIME = "docker"
 ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "docker": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
-        "fake": (CanStart, CanKill, CanStop, CanPause, CanHostClients),
+        "fake": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
     }
 )
 """By the name of a runtime; its package's folder. A scenario that needs more is refused before anything starts. That

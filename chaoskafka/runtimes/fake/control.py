@@ -10,8 +10,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from chaoskafka.clock import NS_PER_S
+from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.sights import NO_LEADER, Partition
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.runtimes.fake.lies import Lie
@@ -26,6 +28,7 @@ class Timers:
     election_s: float = 0.02  # from the death of the active controller to the next one
     boot_s: float = 0.02  # from a start to the end of the fence
     catch_up_s: float = 0.02  # from there to all in-sync sets
+    lag_s: float = 0.1  # until a follower that cannot fetch leaves the in-sync set (replica.lag.time.max.ms)
     late_s: float = 0.6  # what ELECT_LATE and SERVE_LATE add
 
 
@@ -41,6 +44,7 @@ class Place:
     min_insync: int
     led_ns: int  # since when this leader leads
     log: PartitionLog = field(default_factory=PartitionLog)
+    behind_ns: dict[int, int] = field(default_factory=dict)  # since when a follower could not fetch
 
 
 @dataclass(slots=True)
@@ -48,17 +52,26 @@ class _Life:
     """One node: whether its process lives, and what the controller knows of it."""
 
     up: bool = True  # and not frozen
-    changed_ns: int = 0  # of the latest death or start
+    attached: bool = True  # and reaches the controller
+    changed_ns: int = 0  # of the latest death, start, loss or return of the controller
     fenced: bool = True
     unfenced_ns: int = 0
     registered: bool = True  # false: a new process that the controller has not heard of yet
 
 
+class Reach(Protocol):
+    """Who can connect to whom."""
+
+    def __call__(self, asker: int | None, asked: int, plane: Plane) -> bool:
+        """None: a client."""
+        ...
+
+
 class Control:
     """Not for several threads at once. `advance` first, then read."""
 
-    def __init__(self, spec: ClusterSpec, timers: Timers, lies: frozenset[Lie], now_ns: int) -> None:
-        self.timers, self._lies = timers, lies
+    def __init__(self, spec: ClusterSpec, timers: Timers, lies: frozenset[Lie], now_ns: int, reach: Reach) -> None:
+        self.timers, self._lies, self._reach = timers, lies, reach
         self.told: set[Lie] = set()  # the lies that were really told
         self._voters = [node.node_id for node in spec.members if node.is_controller]
         self._lives = {node.node_id: _Life(changed_ns=now_ns) for node in spec.members}
@@ -67,6 +80,7 @@ class Control:
         self.controller: int | None = None
         self.controller_epoch = 0
         self._ruled_ns = now_ns  # since when this controller rules
+        self._relinked_ns = now_ns  # when the network last changed
         self._unruled_ns = now_ns  # since when there has been a majority and no controller
         self.metadata_end = 1
         self.deaths = 0
@@ -131,16 +145,22 @@ class Control:
             self._elect(place, now_ns)
 
     def serves(self, place: Place, now_ns: int) -> bool:
-        """Whether the leader lives and takes requests."""
+        """Whether the leader lives and clients reach it."""
         if place.leader == NO_LEADER or not self.is_up(place.leader):
+            return False
+        if not self._reach(None, place.leader, Plane.CLIENTS):
             return False
         late = self.deaths > 0 and place.epoch > 0 and now_ns - place.led_ns < self.timers.late_s * NS_PER_S
         return not (late and self.lying(Lie.SERVE_LATE))
 
     def accepts(self, place: Place, now_ns: int) -> bool:
-        """Whether acks=all is answered: enough replicas in sync, and all of those alive."""
-        in_sync = len(place.isr) >= place.min_insync and all(map(self.is_up, place.isr))
+        """Whether acks=all is answered: enough replicas in sync, and all of those fetching."""
+        in_sync = len(place.isr) >= place.min_insync and all(self._fetches(node, place) for node in place.isr)
         return in_sync and self.serves(place, now_ns)
+
+    def _fetches(self, node: int, place: Place) -> bool:
+        reaches = node == place.leader or self._reach(node, place.leader, Plane.REPLICATION)
+        return self.is_up(node) and reaches
 
     def advance(self, now_ns: int) -> None:
         """Do what is due by now."""
@@ -149,28 +169,49 @@ class Control:
             return
         for broker in self.brokers:
             life = self._lives[broker]
+            attached = life.up and self._reaches_controller(broker)
+            if attached != life.attached:
+                life.attached, life.changed_ns = attached, max(life.changed_ns, self._relinked_ns)
             since_ns = now_ns - max(life.changed_ns, self._ruled_ns)
-            if life.up and not life.registered:
+            if attached and not life.registered:
                 life.registered = True
                 self._fence(broker, now_ns)  # a new process takes the place of its dead one
-            if not life.up and not life.fenced and since_ns >= self._session_ns():
+            if not attached and not life.fenced and since_ns >= self._session_ns():
                 self._fence(broker, now_ns)
-            if life.up and life.fenced and since_ns >= self.timers.boot_s * NS_PER_S:
+            if attached and life.fenced and since_ns >= self.timers.boot_s * NS_PER_S:
                 self._unfence(broker, now_ns)
+        self._fall_behind(now_ns)
         self._catch_up(now_ns)
+
+    def relinked(self, now_ns: int) -> None:
+        """Somebody reaches somebody no more, or again."""
+        self._relinked_ns = now_ns
+        self.deaths += 1
+
+    def _reaches_controller(self, broker: int) -> bool:
+        assert self.controller is not None
+        return broker == self.controller or self._reach(broker, self.controller, Plane.CONTROLLER)
 
     def _session_ns(self) -> float:
         late_s = self.timers.late_s if self.lying(Lie.ELECT_LATE) else 0.0
         return (self.timers.session_s + late_s) * NS_PER_S
 
     def _rule(self, now_ns: int) -> None:
-        alive = [node for node in self._voters if self.is_up(node)]
-        if len(alive) <= len(self._voters) // 2:
-            self.controller = None
-        elif self.controller is None and now_ns - self._unruled_ns >= self.timers.election_s * NS_PER_S:
-            self.controller, self._ruled_ns = alive[-1], now_ns
+        fit = [node for node in self._voters if self._has_majority(node)]
+        if self.controller is not None and self.controller not in fit:
+            self.controller, self._unruled_ns = None, max(self._relinked_ns, self._unruled_ns)
+        if fit and self.controller is None and now_ns - self._unruled_ns >= self.timers.election_s * NS_PER_S:
+            self.controller, self._ruled_ns = fit[-1], now_ns
             self.controller_epoch += 1
             self.metadata_end += 1
+
+    def _has_majority(self, voter: int) -> bool:
+        """Whether a voter lives and is heard by more than half of all."""
+        heard = [node for node in self._voters if self.is_up(node) and self._hears(node, voter)]
+        return self.is_up(voter) and len(heard) > len(self._voters) // 2
+
+    def _hears(self, node: int, voter: int) -> bool:
+        return node == voter or self._reach(node, voter, Plane.CONTROLLER)
 
     def _fence(self, broker: int, now_ns: int) -> None:
         self._lives[broker].fenced = True
@@ -199,9 +240,23 @@ class Control:
             place.leader, place.epoch, place.led_ns = leader, place.epoch + 1, now_ns
             self.metadata_end += 1
 
+    def _fall_behind(self, now_ns: int) -> None:
+        """A leader that reaches the controller tells it of followers that do not fetch."""
+        for place in self.places.values():
+            if place.leader == NO_LEADER or not self._lives[place.leader].attached:
+                continue
+            for node in [node for node in place.isr if node != place.leader]:
+                if self._fetches(node, place):
+                    place.behind_ns.pop(node, None)
+                elif now_ns - place.behind_ns.setdefault(node, now_ns) >= self.timers.lag_s * NS_PER_S:
+                    del place.behind_ns[node]
+                    place.isr = tuple(other for other in place.isr if other != node)
+                    self.metadata_end += 1
+
     def _catch_up(self, now_ns: int) -> None:
         for place in self.places.values():
-            back = [node for node in self._absent(place) if self._has_caught_up(node, now_ns)]
+            absent = [node for node in self._absent(place) if self._has_caught_up(node, now_ns)]
+            back = [node for node in absent if self._fetches(node, place)]
             if back and self.serves(place, now_ns) and not self.lying(Lie.STAY_BEHIND):
                 place.isr = (*place.isr, *back)
                 self.metadata_end += 1

@@ -14,12 +14,15 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from chaoskafka.cluster.netrules import Action
+from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.runtimes.fake.control import Control, Place, Timers
 from chaoskafka.runtimes.fake.groups import Group
 from chaoskafka.runtimes.fake.lies import VICTIM, Lie
 from chaoskafka.runtimes.fake.log import Sender, Stored
+from chaoskafka.runtimes.fake.packets import CLIENT, Network
 
 OFFSETS_TOPIC = "__consumer_offsets"
 OFFSETS_PARTITIONS = 3  # Kafka makes 50; nothing here depends on how many, and each is in every answer
@@ -31,7 +34,8 @@ class FakeKafka:
 
     def __init__(self, spec: ClusterSpec, *, timers: Timers, lies: frozenset[Lie]) -> None:
         self.spec = spec
-        self._control = Control(spec, timers, lies, time.monotonic_ns())
+        self.network = Network()
+        self._control = Control(spec, timers, lies, time.monotonic_ns(), self._reaches)
         self._changed = threading.Condition(threading.RLock())
         self._groups: dict[str, Group] = {}
         self._moved: set[tuple[str, Partition]] = set()  # groups that SKIP or REWIND has moved already
@@ -89,6 +93,25 @@ class FakeKafka:
     def thaw(self, node: int) -> None:
         with self.now() as control:
             control.rise(node, time.monotonic_ns(), anew=False)
+
+    def run_rules(self, node: int, batch: str) -> None:
+        """Raises CommandFailed."""
+        with self.now() as control:
+            self.network.join(address_of(node)).run(batch)
+            control.relinked(time.monotonic_ns())
+
+    def rules(self, node: int) -> str:
+        with self._changed:
+            return self.network.join(address_of(node)).listing()
+
+    def stops(self, asker: int, asked: int, port: int) -> Action | None:
+        """What stands against a connection between nodes; the rules that do count it."""
+        with self._changed:
+            return self.network.stops(address_of(asker), address_of(asked), port, counting=True)
+
+    def _reaches(self, asker: int | None, asked: int, plane: Plane) -> bool:
+        there = CLIENT if asker is None else address_of(asker)
+        return self.network.stops(there, address_of(asked), plane.port) is None
 
     def log(self, node: int, text: str) -> None:
         self.lines[node].append(f"{time.monotonic_ns()} node-{node}: {text}\n")
@@ -262,6 +285,11 @@ class FakeKafka:
         placed = [[brokers[(number + i) % len(brokers)] for i in range(copies)] for number in range(OFFSETS_PARTITIONS)]
         spec = TopicSpec(partitions=OFFSETS_PARTITIONS, replication_factor=copies, min_insync_replicas=min(2, copies))
         self.create(OFFSETS_TOPIC, spec, placed)
+
+
+def address_of(node: int) -> str:
+    """Of a node on the fake's own network, where no real packet goes."""
+    return f"10.{node >> 16 & 255}.{node >> 8 & 255}.{node & 255}"
 
 
 def _victim(control: Control) -> Partition:

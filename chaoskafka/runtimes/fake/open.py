@@ -31,7 +31,7 @@ def open_cluster(kafka: FakeKafka, programs: Mapping[str, Program]) -> Iterator[
         addresses: dict[int, Address] = {}
         nodes: dict[int, FakeNode] = {}
         for member in kafka.spec.members:
-            node = FakeNode(kafka, member, Door(Broker(kafka, member.node_id, addresses).answer))
+            node = FakeNode(kafka, member, Door(Broker(kafka, member.node_id, addresses).answer), nodes)
             removal.callback(node.close)
             nodes[member.node_id] = node
             if member.is_broker:
@@ -77,8 +77,7 @@ class FakeCluster:
 
     def restore(self) -> None:
         for node in self._nodes.values():
-            node.resume()
-            node.start(within_s=0)
+            node.restore()
 
     def stop_kafka(self) -> tuple[int, ...]:
         for node in self._nodes.values():

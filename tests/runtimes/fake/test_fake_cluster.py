@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from chaoskafka.clock import MonotonicClock, wait_until
 from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import Cluster, Knock
 from chaoskafka.cluster.admin import make_topics
+from chaoskafka.cluster.netrules import Cut, cut_batch
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.security import Protection
 from chaoskafka.cluster.sights import leadership
@@ -93,6 +95,91 @@ def test_a_frozen_node_is_mute_loses_its_partitions_and_answers_later(cluster: F
         node.pause()
     cluster.restore()
     ready.wait_formed(views_of(cluster), cluster.spec, within_s=LONG_S, clock=MonotonicClock())
+
+
+def led(cluster: FakeCluster, *asked: int) -> dict[int, int]:
+    """Who leads each partition, as those brokers say; -1: nobody."""
+    views = Views({broker: cluster.host_addresses()[broker] for broker in asked})
+    return {number: place.leader for (_, number), place in leadership(views.ask_all()).items()}
+
+
+def cut(cluster: FakeCluster, **words: Any) -> None:
+    """Cut broker 1 off."""
+    cluster.nodes[1].run_rules(cut_batch("chaoskafka_0", Cut(**words)))
+
+
+def test_one_that_cannot_reach_the_controller_loses_its_partitions_until_it_can(
+    cluster: FakeCluster, kafka: FakeKafka
+) -> None:
+    with kafka.now() as control:
+        assert control.controller != 1
+    cut(cluster, planes=(Plane.CONTROLLER,))
+    assert cluster.nodes[2].knock(Plane.CONTROLLER.port, at=cluster.nodes[1].address) is Knock.SILENT
+    assert cluster.nodes[2].knock(Plane.REPLICATION.port, at=cluster.nodes[1].address, speak=True) is Knock.ANSWERED
+    wait_until(
+        "the others to lead", read=lambda: 1 in led(cluster, 2).values(), good=lambda led: not led, within_s=LONG_S
+    )
+    cluster.restore()
+    assert cluster.nodes[1].rules() == ""
+    ready.wait_formed(views_of(cluster), cluster.spec, within_s=LONG_S, clock=MonotonicClock())
+
+
+def test_a_controller_that_hears_nobody_rules_no_more(cluster: FakeCluster, kafka: FakeKafka) -> None:
+    with kafka.now() as control:
+        ruler = control.controller
+    assert ruler is not None
+    cluster.nodes[ruler].run_rules(cut_batch("chaoskafka_0", Cut()))
+
+    def now() -> int | None:
+        with kafka.now() as control:
+            return control.controller
+
+    wait_until("another controller", read=now, good=lambda seen: seen not in (None, ruler), within_s=LONG_S)
+
+
+def test_followers_that_cannot_fetch_leave_and_no_leader_moves(cluster: FakeCluster, kafka: FakeKafka) -> None:
+    before = led(cluster, 2)
+    (mine,) = [number for number, leader in before.items() if leader == 1] or [0]
+    cut(cluster, planes=(Plane.REPLICATION,))
+    assert kafka.produce(("orders", mine), [b"x"], Sender()) is None
+
+    def isr() -> tuple[int, ...]:
+        with kafka.now() as control:
+            return control.places["orders", mine].isr
+
+    wait_until("the followers to leave", read=isr, good=lambda seen: len(seen) < 3, within_s=LONG_S)
+    assert led(cluster, 2) == before
+    cluster.restore()
+    wait_until("all to be in sync", read=isr, good=lambda seen: len(seen) == 3, within_s=LONG_S)
+    assert kafka.produce(("orders", mine), [b"x"], Sender()) is not None
+
+
+def test_clients_that_are_cut_off_get_nothing_and_no_leader_moves(cluster: FakeCluster, kafka: FakeKafka) -> None:
+    before = led(cluster, 2)
+    at = next(("orders", number) for number, leader in before.items() if leader == 1)
+    cut(cluster, planes=(Plane.CLIENTS, Plane.HOST))
+    assert kafka.produce(at, [b"x"], Sender()) is None
+    assert led(cluster, 2) == before
+    cluster.restore()
+    assert kafka.produce(at, [b"x"], Sender()) is not None
+
+
+def test_a_node_without_power_is_silent_and_boots_as_a_new_process(cluster: FakeCluster) -> None:
+    node, other = cluster.nodes[1], cluster.nodes[2]
+    before = node.state()
+    with views_of(cluster).connect(1) as connection:
+        node.power_off()
+        assert (node.state().running, node.state().exit_code) == (False, 137)
+        assert other.knock(Plane.CLIENTS.port, at=node.address) is Knock.SILENT
+        with pytest.raises(NoAnswer, match="no answer in time"):
+            connection.ask(asks.describe_cluster(), timeout_s=0.1)
+        with pytest.raises(FaultFailed, match="nothing to kill"):
+            node.power_off()
+        node.power_on(within_s=1)
+        with pytest.raises(NoAnswer):
+            connection.ask(asks.describe_cluster())
+    assert other.knock(Plane.CLIENTS.port, at=node.address, speak=True, until=Knock.ANSWERED) is Knock.ANSWERED
+    assert node.state().started_at != before.started_at
 
 
 def test_leadership_moves_and_the_isr_fills_again(cluster: FakeCluster) -> None:
