@@ -19,9 +19,18 @@ from chaoskafka.cluster.netrules import Action, Cut, Way, answers, cut_batch, dr
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
-from chaoskafka.errors import FaultFailed, WaitTimeout
+from chaoskafka.errors import FaultFailed
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.playing import Trouble, on_each, prove_each, spoken_port, states_of_running, window
+from chaoskafka.faults.playing import (
+    Trouble,
+    injected,
+    on_each,
+    prove_each,
+    see_bite,
+    spoken_port,
+    states_of_running,
+    window,
+)
 
 SILENCE_S = 0.5  # a connect within the cluster takes a millisecond, on a starved machine 0.1 s: so long is silence
 ANSWER_S = 5.0  # for one answer of a node that lives, under load
@@ -126,12 +135,7 @@ class Severing:
             each.node.spec.name: self._see_cut(each, deed, deadline)
             for each, deed in zip(self.severed, deeds, strict=True)
         }
-        return Injected(
-            targets=self.targets,
-            acted_ns=min(deed.acted_ns for deed in deeds),
-            asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
-            proof=proof,
-        )
+        return injected(self._nodes, deeds, proof, targets=self.targets)
 
     def _see_cut(self, each: Severed, deed: Deed, deadline: Deadline) -> Proof:
         """Raises FaultFailed when somebody gets through, or when what he runs into is not the rules."""
@@ -151,16 +155,8 @@ class Severing:
             lives = all(knock is Knock.ANSWERED for knock in (seen.itself, *(knock for _, knock in seen.passed)))
             return silent and lives and all(seen.packets.get(comment, 0) > 0 for comment in wanted)
 
-        try:
-            seen = wait_until(
-                f"{each.node.spec.name} to be cut off",
-                read=look,
-                good=bites,
-                within_s=deadline.left_s(),
-                describe=lambda seen: str(seen.told),
-            )
-        except WaitTimeout as unseen:
-            raise FaultFailed(f"{deed.what} by {deed.means} were not seen to bite: {unseen}") from unseen
+        what = f"{each.node.spec.name} to be cut off"
+        seen = see_bite(deed, what, read=look, good=bites, deadline=deadline, describe=lambda seen: str(seen.told))
         return {
             "means": deed.means,
             "acted_ns": deed.acted_ns,

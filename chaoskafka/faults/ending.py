@@ -15,7 +15,7 @@ from chaoskafka.cluster.abilities import CanKill, CanStop, Deed, Knock, Node, No
 from chaoskafka.cluster.undo import Undo
 from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.playing import client_port
+from chaoskafka.faults.playing import client_port, injected, see_bite
 
 SIGKILLED, STOPPED = 137, 143  # 128 + SIGKILL and 128 + SIGTERM, as every runtime reports them
 GRACE_S = 60.0  # a clean stop took 3 to 5 s; a broker with many partitions, or on a starved machine, takes longer
@@ -40,16 +40,14 @@ def see_ended(node: Node, deed: Deed, before: NodeState, deadline: Deadline, *co
         same = state.started_at == before.started_at
         return knock is Knock.REFUSED and state.exit_code in codes and same
 
-    try:
-        knock, state = wait_until(
-            f"the end of Kafka on {node.spec.name} to show",
-            read=lambda: (node.knock(client_port(node), until=Knock.REFUSED), node.state()),
-            good=bites,
-            within_s=deadline.left_s(),
-            describe=lambda seen: f"port {client_port(node)} {seen[0]}, {seen[1]}",
-        )
-    except WaitTimeout as unseen:
-        raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
+    knock, state = see_bite(
+        deed,
+        f"the end of Kafka on {node.spec.name} to show",
+        read=lambda: (node.knock(client_port(node), until=Knock.REFUSED), node.state()),
+        good=bites,
+        deadline=deadline,
+        describe=lambda seen: f"port {client_port(node)} {seen[0]}, {seen[1]}",
+    )
     return {
         "means": deed.means,
         "acted_ns": deed.acted_ns,
@@ -59,16 +57,6 @@ def see_ended(node: Node, deed: Deed, before: NodeState, deadline: Deadline, *co
         "out_of_memory": state.out_of_memory,
         "process_started_at": before.started_at,
     }
-
-
-def injected(nodes: Sequence[Node], deeds: Sequence[Deed], proof: Proof) -> Injected:
-    """What was done to `nodes`, since the first of `deeds`."""
-    return Injected(
-        targets=tuple(node.spec.node_id for node in nodes),
-        acted_ns=min(deed.acted_ns for deed in deeds),
-        asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
-        proof=proof,
-    )
 
 
 def stop_each(

@@ -17,10 +17,11 @@ from chaoskafka.cluster.abilities import CanKill, Node, NodeState
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import SIGKILLED, injected, see_ended
+from chaoskafka.faults.ending import SIGKILLED, see_ended
 from chaoskafka.faults.playing import (
     Trouble,
     check_seconds,
+    injected,
     on_each,
     prove_each,
     see_alive,

@@ -17,14 +17,15 @@ from chaoskafka.clock import Deadline, wait_until
 from chaoskafka.cluster.abilities import CanPause, Deed, Knock, Node, NodeState
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
-from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
 from chaoskafka.faults.playing import (
     KNOCKS_S,
     Trouble,
     check_seconds,
+    injected,
     on_each,
     prove_each,
+    see_bite,
     spoken_port,
     states_of_running,
     window,
@@ -68,12 +69,7 @@ class Pause:
             node.spec.name: self._see_frozen(node, deed, before[node.spec.node_id], deadline)
             for node, deed in zip(chosen, deeds, strict=True)
         }
-        return Injected(
-            targets=tuple(node.spec.node_id for node in chosen),
-            acted_ns=min(deed.acted_ns for deed in deeds),
-            asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
-            proof=proof,
-        )
+        return injected(chosen, deeds, proof)
 
     def _see_frozen(self, node: CanPause, deed: Deed, before: NodeState, deadline: Deadline) -> Proof:
         port = spoken_port(node)
@@ -82,16 +78,14 @@ class Pause:
             knock, state = seen
             return knock is Knock.MUTE and state.frozen and state.started_at == before.started_at
 
-        try:
-            knock, state = wait_until(
-                f"the pause of {node.spec.name} to show",
-                read=lambda: (node.knock(port, speak=True, until=Knock.MUTE), node.state()),
-                good=bites,
-                within_s=deadline.left_s(),
-                describe=lambda seen: f"port {port} {seen[0]}, {seen[1]}",
-            )
-        except WaitTimeout as unseen:
-            raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
+        knock, state = see_bite(
+            deed,
+            f"the pause of {node.spec.name} to show",
+            read=lambda: (node.knock(port, speak=True, until=Knock.MUTE), node.state()),
+            good=bites,
+            deadline=deadline,
+            describe=lambda seen: f"port {port} {seen[0]}, {seen[1]}",
+        )
         return {
             "means": deed.means,
             "acted_ns": deed.acted_ns,

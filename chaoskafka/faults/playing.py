@@ -11,14 +11,15 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from chaoskafka.clock import Deadline, wait_until
-from chaoskafka.cluster.abilities import Knock, Node, NodeState
+from chaoskafka.cluster.abilities import Deed, Knock, Node, NodeState
 from chaoskafka.cluster.planes import Plane
-from chaoskafka.errors import ChaosKafkaError, FaultFailed
+from chaoskafka.errors import ChaosKafkaError, FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof
 
 KNOCKS_S = 5.0  # one series of knocks while a node comes back; then its process is looked at again
 
 N = TypeVar("N", bound=Node)
+T = TypeVar("T")
 Trouble = list[ChaosKafkaError]
 
 
@@ -44,6 +45,34 @@ def window(
             failed.add_note(f"then, while healing: {unhealed}")
         raise
     hit.heal_proof = heal()
+
+
+def injected(
+    nodes: Sequence[Node], deeds: Sequence[Deed], proof: Proof, *, targets: tuple[int, ...] | None = None
+) -> Injected:
+    """What was done to `nodes`, since the first of `deeds`. `targets`: who was hit by it; None: they were."""
+    return Injected(
+        targets=tuple(node.spec.node_id for node in nodes) if targets is None else targets,
+        acted_ns=min(deed.acted_ns for deed in deeds),
+        asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
+        proof=proof,
+    )
+
+
+def see_bite(
+    deed: Deed,
+    what: str,
+    *,
+    read: Callable[[], T],
+    good: Callable[[T], bool],
+    deadline: Deadline,
+    describe: Callable[[T], str],
+) -> T:
+    """Wait until the effect of a deed shows. Blocks. Raises FaultFailed when it does not."""
+    try:
+        return wait_until(what, read=read, good=good, within_s=deadline.left_s(), describe=describe)
+    except WaitTimeout as unseen:
+        raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
 
 
 def on_each(nodes: Sequence[N], act: Callable[[N], object]) -> Trouble:

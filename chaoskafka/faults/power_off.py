@@ -12,18 +12,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaoskafka.clock import Deadline, wait_until
+from chaoskafka.clock import Deadline
 from chaoskafka.cluster.abilities import CanPowerOff, Deed, Knock, Node, NodeState
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
-from chaoskafka.errors import FaultFailed, WaitTimeout
+from chaoskafka.errors import FaultFailed
 from chaoskafka.faults import Injected, Proof, Stage
 from chaoskafka.faults.playing import (
     Trouble,
     check_seconds,
+    injected,
     on_each,
     prove_each,
     see_alive,
+    see_bite,
     spoken_port,
     states_of_running,
     window,
@@ -76,12 +78,7 @@ class PowerOff:
             node.spec.name: _see_gone(node, deed, before[node.spec.node_id], asker, deadline)
             for node, deed in zip(chosen, deeds, strict=True)
         }
-        return Injected(
-            targets=tuple(node.spec.node_id for node in chosen),
-            acted_ns=min(deed.acted_ns for deed in deeds),
-            asked_ns=min((deed.asked_ns for deed in deeds if deed.asked_ns is not None), default=None),
-            proof=proof,
-        )
+        return injected(chosen, deeds, proof)
 
     def _heal(self, chosen: Sequence[CanPowerOff], before: Mapping[int, NodeState]) -> Proof:
         deadline = Deadline.after(self.heal_s)
@@ -111,16 +108,14 @@ def _see_gone(node: CanPowerOff, deed: Deed, before: NodeState, asker: Node, dea
         dead = not state.running and state.started_at == before.started_at
         return knock is Knock.SILENT and alive is Knock.ANSWERED and dead
 
-    try:
-        knock, _, state = wait_until(
-            f"{node.spec.name} to be without power",
-            read=look,
-            good=bites,
-            within_s=deadline.left_s(),
-            describe=lambda seen: f"port {port} {seen[0]}, {asker.spec.name} to itself {seen[1]}, {seen[2]}",
-        )
-    except WaitTimeout as unseen:
-        raise FaultFailed(f"{deed.what} by {deed.means} was not seen to bite: {unseen}") from unseen
+    knock, _, state = see_bite(
+        deed,
+        f"{node.spec.name} to be without power",
+        read=look,
+        good=bites,
+        deadline=deadline,
+        describe=lambda seen: f"port {port} {seen[0]}, {asker.spec.name} to itself {seen[1]}, {seen[2]}",
+    )
     return {
         "means": deed.means,
         "acted_ns": deed.acted_ns,

@@ -196,7 +196,7 @@ def test_a_cut_that_does_nothing_is_not_believed(node: DockerNode, stages: Itera
     lying = next(stages)
     lying.act = lambda nodes, deed, **_: [node.run_rules("list tables\n")]  # type: ignore[method-assign]
     with (
-        pytest.raises(FaultFailed, match=r"were not seen to bite: .*node-1 to node-2:19092 answered"),
+        pytest.raises(FaultFailed, match=r"was not seen to bite: .*node-1 to node-2:19092 answered"),
         Isolate(target=TARGET, settle_s=2).inject(lying),
     ):
         pytest.fail("it was taken to bite")

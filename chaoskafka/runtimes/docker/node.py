@@ -142,10 +142,13 @@ class DockerNode:
         return thaw(self._engine, self._kafka, self._spec.name)
 
     def power_off(self) -> Deed:
-        """CanPowerOff. Raises FaultFailed when there is nothing to kill, CommandFailed and EnvironmentFailure."""
-        self.run_rules(netrules.cut_batch(netns.POWER, netrules.Cut()))  # first, or the kernel would tell of the death
-        deed = self.kill()
-        return replace(deed, what=f"power off of {self._spec.name}", means=f"rules that drop all, then {deed.means}")
+        """CanPowerOff: done once nothing passes any more. The rules come first, or the kernel would tell of the death.
+
+        Raises FaultFailed when there is nothing to kill, CommandFailed and EnvironmentFailure.
+        """
+        dark = self.run_rules(netrules.cut_batch(netns.POWER, netrules.Cut()))
+        means = f"rules that drop all, then {self.kill().means}"
+        return replace(dark, what=f"power off of {self._spec.name}", means=means)
 
     def power_on(self, *, within_s: float) -> Deed:
         """CanPowerOff. The network is there before Kafka, as on a machine that boots.
