@@ -83,7 +83,11 @@ TimeoutS = Annotated[
 ]
 Runtime = Annotated[
     RuntimeName,
-    typer.Option("--runtime", help="What runs the cluster; fake: a rehearsal in memory, no Kafka is involved."),
+    typer.Option(
+        "--runtime",
+        envvar="CHAOSKAFKA_RUNTIME",
+        help="What runs the cluster; auto: docker, or process without an engine; fake: a rehearsal, without Kafka.",
+    ),
 ]
 
 

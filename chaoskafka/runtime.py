@@ -1,6 +1,6 @@
 """What a run plays on: a way of running clusters, and of asking them from here. Tests give one in memory.
 
-In: a spec. Out: what opens such a cluster, and who asks it. `DOCKER` is the one there is.
+In: a spec. Out: what opens such a cluster, and who asks it: `DOCKER`, and `PROCESS`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ from chaoskafka.cluster.security import Security
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.images import ensure
+from chaoskafka.images.home import bare_environment, kafka_home
 from chaoskafka.runtimes import ABILITIES
 from chaoskafka.runtimes.docker.open import Images, open_cluster
+from chaoskafka.runtimes.process import open as process
 
 Note = Callable[[str], None]
 
@@ -50,3 +52,14 @@ def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
 
 
 DOCKER = Runtime(name="docker", abilities=ABILITIES["docker"], prepare=_prepare_docker)
+
+
+def _prepare_process(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
+    """Blocks for some 15 s when Kafka must be set up first. Raises EnvironmentFailure, CommandFailed, Interrupted."""
+    home = kafka_home(spec.release, note, clock=clock)
+    versions = {"engine": f"processes, {home.java.version}", "kafka": home.kafka, "kafka.jars": home.jars_from}
+    kafka = process.Kafka(root=home.root, environment=bare_environment(home.java), versions=versions)
+    return partial(process.open_cluster, spec, kafka=kafka)
+
+
+PROCESS = Runtime(name="process", abilities=ABILITIES["process"], prepare=_prepare_process, clients="namespace")

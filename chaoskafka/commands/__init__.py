@@ -12,10 +12,12 @@ from pathlib import Path
 
 
 class RuntimeName(StrEnum):
-    """What can run a cluster: the names in `runtimes.ABILITIES`."""
+    """What can run a cluster: the names in `runtimes.ABILITIES`, and one that chooses."""
 
     DOCKER = "docker"
+    PROCESS = "process"
     FAKE = "fake"
+    AUTO = "auto"  # docker if an engine answers, else process
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chaoskafka.commands import RunRequest, RuntimeName
+from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
@@ -19,12 +20,16 @@ from chaoskafka.rehearsal import FAKE
 from chaoskafka.report.as_junit import Unjudged
 from chaoskafka.report.result import RESULT_FILE, read_result
 from chaoskafka.run import RunOptions, run_scenario
-from chaoskafka.runtime import DOCKER, Runtime
+from chaoskafka.runtime import DOCKER, PROCESS, Runtime
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import Scenario
 
-RUNTIMES: Mapping[RuntimeName, Runtime] = {RuntimeName.DOCKER: DOCKER, RuntimeName.FAKE: FAKE}
+RUNTIMES: Mapping[RuntimeName, Runtime] = {
+    RuntimeName.DOCKER: DOCKER,
+    RuntimeName.PROCESS: PROCESS,
+    RuntimeName.FAKE: FAKE,
+}
 _SEEDS = 2**32  # short enough to be typed again
 
 
@@ -44,7 +49,7 @@ def main(request: RunRequest) -> ExitCode:
     if request.keep and request.runtime is RuntimeName.FAKE:
         raise UsageError("--keep: a rehearsal on runtime fake leaves nothing that could be kept")
     with interrupted_by_signals():
-        return _run(request)
+        return _run(replace(request, runtime=chosen(request.runtime)))
 
 
 def _run(request: RunRequest) -> ExitCode:

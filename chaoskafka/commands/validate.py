@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chaoskafka.commands import RuntimeName
+from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import explain, gravest, say
 from chaoskafka.errors import ExitCode, UsageError
 from chaoskafka.scenario.find import find_scenario
@@ -17,8 +18,9 @@ def main(
     variable: Sequence[str],
     runtime: RuntimeName = RuntimeName.DOCKER,
 ) -> ExitCode:
-    """Does not block. Every wrong file is explained, not only the first."""
-    codes = [_validate(name, settings, variable, runtime) for name in scenarios]
+    """Blocks only for `auto`, which asks the engine. Every wrong file is explained, not only the first."""
+    named = chosen(runtime)
+    codes = [_validate(name, settings, variable, named) for name in scenarios]
     return gravest(codes)
 
 

@@ -123,6 +123,14 @@ def _compare(lock: KafkaLock, found: dict[str, str]) -> None:
 
 
 def _write(layer: Layer, jars: dict[str, Path]) -> None:
+    lay_out(layer, jars)
+    for name, path in sorted(jars.items()):
+        layer.file(f"opt/kafka/libs/{name}", path, owner=OWNER)
+    layer.close()
+
+
+def lay_out(layer: Layer, jars: dict[str, Path]) -> None:
+    """Everything of the official image's layout but the jars themselves. Raises as `tools` does."""
     root = RECIPES / "kafka" / "root"
     layer.tree("etc", root / "etc")
     for directory in (
@@ -140,12 +148,9 @@ def _write(layer: Layer, jars: dict[str, Path]) -> None:
         layer.text(f"opt/kafka/bin/{tool}.sh", _script(main_class), owner=OWNER, mode=0o755)
     for name in CONFIGS:
         layer.file(f"opt/kafka/config/{name}", root / "etc" / "kafka" / "docker" / name, owner=OWNER)
-    for name, path in sorted(jars.items()):
-        layer.file(f"opt/kafka/libs/{name}", path, owner=OWNER)
     # A fresh named volume takes owner and mode from the directory it is mounted on.
     for directory in ("etc/kafka/secrets", "mnt/shared/config", "var/lib/kafka/data", "usr/logs"):
         layer.directory(directory, owner=OWNER)
-    layer.close()
 
 
 def tools(jars: Iterable[Path]) -> dict[str, str]:

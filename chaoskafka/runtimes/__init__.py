@@ -18,6 +18,7 @@ DEFAULT_RUNTIME = "docker"
 ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
         "docker": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
+        "process": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
         "fake": (CanStart, CanKill, CanStop, CanPause, CanPowerOff, CanPartition, CanHostClients),
     }
 )
@@ -25,6 +26,6 @@ ABILITIES: Mapping[str, tuple[type, ...]] = MappingProxyType(
 each runtime's nodes and clusters have just these is held by a test; docs/runtimes.md shows the table."""
 
 PROTECTIONS: Mapping[str, tuple[Protection, ...]] = MappingProxyType(
-    {"docker": tuple(Protection), "fake": (Protection.PLAINTEXT,)}
+    {"docker": tuple(Protection), "process": tuple(Protection), "fake": (Protection.PLAINTEXT,)}
 )
 """How clients may connect (`cluster.security`), by the name of a runtime."""

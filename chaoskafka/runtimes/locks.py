@@ -2,7 +2,7 @@
 
 The kernel drops the lock when the process ends, however it ends. Locks are files in the user's state directory
 (`runs/<run id>.lock`). A lock is taken before anything is created, so that what exists and has no held lock is stray.
-Beside it are the run's undo ledger and its scratch directory.
+Beside it are the run's undo ledger, its scratch directory, and the directory of a cluster of processes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chaoskafka.locking import try_lock
 
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")  # also part of container names, which the engine limits to these
 
-LOCK, LEDGER, SCRATCH = ".lock", ".ledger", ".scratch"  # what a run has in the directory of locks
+LOCK, LEDGER, SCRATCH, CLUSTER = ".lock", ".ledger", ".scratch", ".cluster"  # what a run has in the directory of locks
 
 _TAKE_WITHIN_S = 2.0  # a sweep of another process holds the lock for an instant while it looks
 
@@ -78,6 +78,23 @@ def scratch_directory(run_id: str) -> Path:
     path = runs_directory() / f"{run_id}{SCRATCH}"
     path.mkdir()
     return path
+
+
+def cluster_directory(run_id: str) -> Path:
+    """The directory of a cluster of processes, made now, for this user alone. Whoever made it removes it."""
+    path = runs_directory() / f"{run_id}{CLUSTER}"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def remove_directory(path: Path) -> None:
+    """Harmless when there is none. Raises EnvironmentFailure, naming what stays."""
+    try:
+        shutil.rmtree(path)
+    except FileNotFoundError:
+        return
+    except OSError as failed:
+        raise EnvironmentFailure(f"{path} cannot be removed: {failed}", mend=f"rm -r {path}") from failed
 
 
 def is_alive(run_id: str) -> bool:

@@ -30,28 +30,12 @@ from chaoskafka.runtimes.ledger import Point, announce, ledger_path, read_ledger
 from chaoskafka.runtimes.life import why_spared
 from chaoskafka.runtimes.owner import Owner
 from chaoskafka.runtimes.removal import Removal, in_parallel
+from chaoskafka.runtimes.report import LeftAlone, SweepReport
 
 # A harness that was killed may have asked for something that the engine finishes only now: creating a container took up
 # to a second on a busy machine. So a look that found a dead run is followed by another, until one finds none.
 AGAIN_S = 1.5
 LOOKS_MAX = 20  # what still appears after half a minute is not an echo of a dead run
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftAlone:
-    """A run that was not touched, and why."""
-
-    run_id: str
-    why: str
-
-
-@dataclass(slots=True, kw_only=True)
-class SweepReport:
-    """What was done, by run: deeds that were taken back, names of removed objects; the runs that were left alone."""
-
-    undone: dict[str, list[str]] = field(default_factory=dict)
-    removed: dict[str, list[str]] = field(default_factory=dict)
-    left_alone: tuple[LeftAlone, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,0 +1,16 @@
+"""Kafka as processes of this machine, each node in a network namespace of its own: no engine, no images, no root.
+
+One way for root and everybody else: a user namespace in which we are root, with a network, a mount and a process
+namespace. Its first process is the *supervisor* (`supervisor.py`); when it ends, the kernel ends all that is in there,
+and takes the networks with it. It ends when the harness lets go of one socket, as the kernel does for a harness that
+was killed.
+
+  layout      who has which address and which directory; pure
+  network     the text of the commands that make the networks; pure
+  supervisor  the program inside: starts, signals and watches processes, relays the harness's connections
+  control     the harness's end of it
+  node        a node's abilities
+  clients     places for workers and the observer
+  open        a cluster from a spec
+  sweep       what dead runs left
+"""

@@ -1,0 +1,115 @@
+"""Heals what dead runs on processes left: ends their supervisor, if it still lives, and removes their directory.
+
+In: directories of clusters beside the locks of runs. Out: a report, as of any sweep. When a harness is killed, its
+supervisor ends, and with it all that runs inside; what is left is a directory. Only a run that was kept (`--keep`)
+still runs, and ends here. What its ledger owes ends with it, as rules and frozen processes are in there too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from chaoskafka.clock import boot_id, wait_until
+from chaoskafka.runtimes import locks
+from chaoskafka.runtimes.life import is_process, why_spared
+from chaoskafka.runtimes.owner import Owner, pid_namespace
+from chaoskafka.runtimes.removal import Removal
+from chaoskafka.runtimes.report import LeftAlone, SweepReport
+
+ENDS_S = 20.0  # as control: for the kernel to end some ten processes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """The directory of one run's cluster. `owner` and `supervisor` (pid, start) None: it was cut short before."""
+
+    run_id: str
+    directory: Path
+    owner: Owner | None
+    supervisor: tuple[int, int] | None
+
+
+def sweep(*, all_runs: bool = False) -> SweepReport:
+    """Heal dead runs of this machine. Never touches one whose harness is seen to live. Blocks.
+
+    Tries every run, then raises the first error (EnvironmentFailure, WaitTimeout) with the others as notes.
+    """
+    report = SweepReport()
+    left_alone = []
+    with Removal() as steps:
+        for found in clusters():
+            why = why_alive(found, all_runs=all_runs)
+            if why is None:
+                steps.add(f"healing run {found.run_id}", partial(_heal, found, report))
+            else:
+                left_alone.append(LeftAlone(run_id=found.run_id, why=why))
+    report.left_alone = tuple(left_alone)
+    return report
+
+
+def clusters() -> list[Found]:
+    """All there are, of living runs too. Raises EnvironmentFailure."""
+    return [_read(path) for path in sorted(locks.runs_directory().glob(f"*{locks.CLUSTER}"))]
+
+
+def why_alive(found: Found, *, all_runs: bool) -> str | None:
+    """Why a run is not to be touched; None: its harness is dead."""
+    if locks.is_alive(found.run_id):
+        return "its harness holds its lock"
+    if found.owner is None:
+        return None  # its harness ended before it had started anything
+    return why_spared(found.owner, all_runs=all_runs, running=(), is_local=True)
+
+
+def _read(directory: Path) -> Found:
+    owner, supervisor = None, None
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        document = json.loads((directory / "owner.json").read_text())
+        owner = Owner.parse(document["owner"])
+        supervisor = (int(document["pid"]), int(document["started_ticks"]))
+    run_id = directory.name.removesuffix(locks.CLUSTER)
+    return Found(run_id=run_id, directory=directory, owner=owner, supervisor=supervisor)
+
+
+def _heal(found: Found, report: SweepReport) -> None:
+    removed = report.removed.setdefault(found.run_id, [])
+    if _end(found):
+        removed.append("its processes")
+    locks.remove_directory(found.directory)
+    removed.append(str(found.directory))
+    locks.forget(found.run_id)
+
+
+def _end(found: Found) -> bool:
+    """End the supervisor, if it is still that process, and with it all inside. Raises WaitTimeout."""
+    if found.owner is None or found.supervisor is None or not _is_here(found.owner):
+        return False
+    pid, started_ticks = found.supervisor
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not is_process(pid, started_ticks):
+            return False
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        wait_until(
+            f"process {pid}, the supervisor of run {found.run_id}, to end",
+            read=lambda: is_process(pid, started_ticks),
+            good=lambda lives: not lives,
+            within_s=ENDS_S,
+        )
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _is_here(owner: Owner) -> bool:
+    """Whether its process ids are ours."""
+    return owner.boot == boot_id() and owner.pid_namespace == pid_namespace()
