@@ -19,6 +19,7 @@ from ipaddress import ip_address
 from chaoskafka.cluster.planes import Plane
 
 PREFIX = "chaoskafka_"  # of every table of ours
+POWER = f"{PREFIX}power"  # the table that silences a machine without power
 PRIORITY = -300  # before connection tracking and the engine's own rules
 _TABLE = re.compile(rf"{PREFIX}\w{{1,50}}")
 _LISTED = re.compile(rf"^table inet ({PREFIX}\w+)", re.MULTILINE)
@@ -80,6 +81,19 @@ def lift_batch(table: str) -> str:
 def tables(listing: str) -> tuple[str, ...]:
     """Names of our tables in what nft lists."""
     return tuple(_LISTED.findall(listing))
+
+
+def ours(listing: str) -> str:
+    """The part of what nft lists that is ours."""
+    parts = re.split(r"^(?=table )", listing, flags=re.MULTILINE)
+    return "".join(part for part in parts if tables(part))
+
+
+def reset_command(peers: Sequence[str]) -> tuple[str, ...]:
+    """Ends a node's TCP connections to those addresses (none: to everybody but itself), and prints a line for each."""
+    to_all = ("not", "dst", "127.0.0.0/8")
+    wanted = [word for peer in peers for word in ("or", "dst", peer)][1:] or to_all
+    return ("ss", "-KHtn", "state", "connected", "(", *wanted, ")")
 
 
 def dropped(listing: str, table: str) -> Mapping[str, int]:

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from docker.models.containers import Container
 
 from chaoskafka.cluster.abilities import Deed
-from chaoskafka.cluster.netrules import PREFIX, lift_batch, tables
+from chaoskafka.cluster.netrules import lift_batch, ours, reset_command, tables
 from chaoskafka.errors import CommandFailed
 from chaoskafka.runtimes.docker.containers import execute
 from chaoskafka.runtimes.docker.engine import Engine
 
-POWER = f"{PREFIX}power"  # the table that silences a machine without power
 # An exec costs up to some 0.3 s before and after the command; nft itself 10 ms. So the deed is timed where it is done.
 _RUN = """
 import json, subprocess, sys, time
@@ -26,8 +25,6 @@ before = time.monotonic_ns()
 done = subprocess.run(["nft", "-f", "-"], input=sys.argv[1], text=True, capture_output=True)
 print(json.dumps([before, time.monotonic_ns(), done.returncode, done.stdout + done.stderr]))
 """
-# `not dst`: what a node says to itself is no peer's.
-_TO_ALL = ("not", "dst", "127.0.0.0/8")
 
 
 def run_rules(engine: Engine, host: Container, batch: str, name: str) -> Deed:
@@ -44,9 +41,7 @@ def run_rules(engine: Engine, host: Container, batch: str, name: str) -> Deed:
 
 def rules(engine: Engine, host: Container) -> str:
     """Every table of ours as nft lists it, with what its rules counted. Raises CommandFailed, EnvironmentFailure."""
-    listed = _execute(engine, host, "nft", "list", "ruleset", "inet")
-    parts = [part for part in listed.split("table ") if tables(f"table {part}")]
-    return "".join(f"table {part}" for part in parts)
+    return ours(_execute(engine, host, "nft", "list", "ruleset", "inet"))
 
 
 def lift_all(engine: Engine, host: Container) -> tuple[str, ...]:
@@ -62,8 +57,7 @@ def reset_connections(engine: Engine, host: Container, peers: Sequence[str]) -> 
 
     Raises CommandFailed and EnvironmentFailure.
     """
-    wanted = [word for peer in peers for word in ("or", "dst", peer)][1:] or _TO_ALL
-    return len(_execute(engine, host, "ss", "-KHtn", "state", "connected", "(", *wanted, ")").splitlines())
+    return len(_execute(engine, host, *reset_command(peers)).splitlines())
 
 
 def _execute(engine: Engine, host: Container, *argv: str) -> str:

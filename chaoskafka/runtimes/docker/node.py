@@ -146,7 +146,7 @@ class DockerNode:
 
         Raises FaultFailed when there is nothing to kill, CommandFailed and EnvironmentFailure.
         """
-        dark = self.run_rules(netrules.cut_batch(netns.POWER, netrules.Cut()))
+        dark = self.run_rules(netrules.cut_batch(netrules.POWER, netrules.Cut()))
         means = f"rules that drop all, then {self.kill().means}"
         return replace(dark, what=f"power off of {self._spec.name}", means=means)
 
@@ -155,7 +155,7 @@ class DockerNode:
 
         Raises WaitTimeout, CommandFailed and EnvironmentFailure.
         """
-        self.run_rules(netrules.lift_batch(netns.POWER))
+        self.run_rules(netrules.lift_batch(netrules.POWER))
         return replace(self.start(within_s=within_s), what=f"power on of {self._spec.name}")
 
     def run_rules(self, batch: str) -> Deed:

@@ -17,7 +17,7 @@ from typing import Any
 from docker.models.containers import Container
 
 from chaoskafka.clock import UNSTOPPABLE
-from chaoskafka.cluster.netrules import lift_batch
+from chaoskafka.cluster.netrules import POWER, lift_batch
 from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import locks
@@ -25,7 +25,6 @@ from chaoskafka.runtimes.docker import containers, netns, network
 from chaoskafka.runtimes.docker.engine import Engine, asking, connect
 from chaoskafka.runtimes.docker.freeze import thaw
 from chaoskafka.runtimes.docker.labels import NODE, OWNER, ROLE, RUN, Part
-from chaoskafka.runtimes.docker.netns import POWER
 from chaoskafka.runtimes.ledger import Point, announce, ledger_path, read_ledger
 from chaoskafka.runtimes.life import why_spared
 from chaoskafka.runtimes.owner import Owner

@@ -43,11 +43,13 @@ MEND = "chaoskafka doctor   # says what the process runtime lacks here"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A command that came to its end inside. `code` None: it was killed because it took too long."""
+    """A command that came to its end inside; -9 when it was killed because it took too long. Monotonic instants."""
 
-    code: int | None
+    code: int
     stdout: str
     stderr: str
+    began_ns: int
+    ended_ns: int
 
     @property
     def output(self) -> str:
@@ -134,7 +136,7 @@ class Supervised:
             stdin=stdin,
             env=surroundings(),
         )
-        return Done(code=answer["code"], stdout=answer["stdout"], stderr=answer["stderr"])
+        return Done(**answer)
 
     def shell(self, script: str, what: str) -> None:
         """A shell script in the supervisor's own namespaces. Raises CommandFailed."""

@@ -6,15 +6,16 @@ Namespace, address, rules and disk survive the death of Kafka, because only the 
 
 from __future__ import annotations
 
-import re
 import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from chaoskafka.clock import wait_until
+from chaoskafka.cluster import netrules
 from chaoskafka.cluster.abilities import Deed, Knock, NodeState
 from chaoskafka.cluster.last_words import last_words
 from chaoskafka.cluster.spec import NodeSpec
@@ -28,8 +29,6 @@ KNOCK_ENDS_S = 10.0  # beyond its own time, for a Python interpreter to start an
 TAIL_LINES = 200  # searched for the first error; few of them are told
 TAIL_BYTES = 1 << 18  # read from the log's end: lines of some hundred bytes, of which a few hundred are asked for
 
-POWERED_OFF = "chaoskafka_power"  # the table of a node whose machine is off
-OURS = re.compile(r"^table inet (chaoskafka_\w+)", re.MULTILINE)
 SIGNALLED = 128  # 128 + n tells a death by signal n, as shells and container engines report it
 
 
@@ -135,35 +134,32 @@ class ProcessNode:
             return Deed(what=f"SIGCONT to {self._spec.name}", means="it had ended", acted_ns=time.monotonic_ns())
 
     def power_off(self) -> Deed:
-        """Drop every packet, then SIGKILL: what the kernel says for a dead process is not heard any more."""
-        if not self.state().running:
-            raise FaultFailed(f"{self._spec.name}: Kafka is not running, there is nothing to power off")
-        rules = self._nft(power_off_batch())
-        killed = self._signal(signal.SIGKILL)
-        return Deed(
-            what=f"power off of {self._spec.name}",
-            means=f"{rules.means}, then {killed.means}",
-            acted_ns=killed.acted_ns,
-            asked_ns=rules.acted_ns,
-        )
+        """Drop every packet, then SIGKILL: what the kernel says for a dead process is not heard any more.
+
+        Raises FaultFailed when there is no process to kill, CommandFailed and EnvironmentFailure.
+        """
+        self.run_rules(netrules.cut_batch(netrules.POWER, netrules.Cut()))
+        deed = self.kill()
+        return replace(deed, what=f"power off of {self._spec.name}", means=f"rules that drop all, then {deed.means}")
 
     def power_on(self, *, within_s: float) -> Deed:
-        """Let packets pass, and start Kafka. Idempotent."""
-        self._nft(lift_batch(POWERED_OFF))
-        return self.start(within_s=within_s)
+        """Let packets pass, and start Kafka. Idempotent. Raises as `start` does."""
+        self.run_rules(netrules.lift_batch(netrules.POWER))
+        return replace(self.start(within_s=within_s), what=f"power on of {self._spec.name}")
 
     def run_rules(self, batch: str) -> Deed:
         """A batch of nft commands, all or nothing. Raises CommandFailed."""
-        return self._nft(batch)
+        done = self._run("nft", "-f", "-", stdin=batch)
+        means = "nft in its network namespace"
+        return Deed(what=f"rules of {self._spec.name}", means=means, asked_ns=done.began_ns, acted_ns=done.ended_ns)
 
     def rules(self) -> str:
-        """Every table of ours in the node's namespace, as nft lists it; "" when there is none."""
-        return "".join(self._run("nft", "list", "table", "inet", table).stdout for table in self._tables())
+        """Every table of ours as nft lists it, with what its rules counted. Raises CommandFailed."""
+        return netrules.ours(self._run("nft", "list", "ruleset", "inet").stdout)
 
     def reset_connections(self, peers: Sequence[str]) -> int:
-        """`ss -K` for every address; returns how many connections were ended."""
-        done = [self._run("ss", "-K", "-H", "-tn", "dst", peer) for peer in peers]
-        return sum(len(one.stdout.splitlines()) for one in done)
+        """Returns how many connections were ended. Raises CommandFailed."""
+        return len(self._run(*netrules.reset_command(peers)).stdout.splitlines())
 
     def tail(self, lines: int) -> str:
         """The last lines of Kafka's log, of all its starts. Raises EnvironmentFailure."""
@@ -217,18 +213,9 @@ class ProcessNode:
             words = "\n".join(last_words(self.tail(TAIL_LINES)))
             raise CommandFailed(f"Kafka on {self._spec.name} ended right after its start", state.exit_code, words)
 
-    def _tables(self) -> tuple[str, ...]:
-        listing = self._run("nft", "list", "tables").stdout
-        return tuple(OURS.findall(listing))
-
     def _lift_all(self) -> None:
-        for table in self._tables():
-            self._nft(lift_batch(table))
-
-    def _nft(self, batch: str) -> Deed:
-        self._run("nft", "-f", "-", stdin=batch)
-        means = "nft in the node's network namespace"
-        return Deed(what=f"rules on {self._spec.name}", means=means, acted_ns=time.monotonic_ns())
+        batches = map(netrules.lift_batch, netrules.tables(self.rules()))
+        self.run_rules("".join(batches))
 
     def _run(self, *argv: str, stdin: str = "") -> Done:
         """Raises CommandFailed unless it ends with 0."""
@@ -236,21 +223,3 @@ class ProcessNode:
         if done.code != 0:
             raise CommandFailed(f"{' '.join(argv)} in the namespace of {self._spec.name}", done.code, done.output)
         return done
-
-
-def power_off_batch() -> str:
-    """Rules that drop every packet of a node but its loopback's; run again, they stay as they are."""
-    lines = [f"add table inet {POWERED_OFF}"]
-    for chain, interface in (("input", "iifname"), ("output", "oifname")):
-        hook = f"type filter hook {chain} priority -310 ; policy drop ;"
-        lines += [
-            f"add chain inet {POWERED_OFF} {chain} {{ {hook} }}",
-            f"flush chain inet {POWERED_OFF} {chain}",
-            f'add rule inet {POWERED_OFF} {chain} {interface} "lo" accept',
-        ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def lift_batch(table: str) -> str:
-    """The commands that delete a table, whether it is there or not."""
-    return f"add table inet {table}\ndelete table inet {table}\n"
