@@ -24,7 +24,7 @@ class _OnStderr(Silent):
 
 
 def main(out: Path, json_file: Path | None) -> ExitCode:
-    """Blocks for about ten seconds. 0: a docker run can work; 3: something that it needs is missing."""
+    """Blocks for about ten seconds. 0: some run can work; 3: something that it needs is missing."""
     writable(json_file)
     with stop_on_signals(_OnStderr()) as stop, ExitStack() as life:
         visit = Visit(run_id=f"doctor-{secrets.token_hex(3)}", out=out, life=life)
@@ -32,7 +32,7 @@ def main(out: Path, json_file: Path | None) -> ExitCode:
     say(summary_of(diagnosis))
     if json_file is not None:
         json_file.write_text(json.dumps(as_plain(diagnosis), indent=2) + "\n", encoding="utf-8")
-    return ExitCode.PASS if diagnosis.can_run else ExitCode.ENVIRONMENT
+    return ExitCode.PASS if diagnosis.can_run_on else ExitCode.ENVIRONMENT
 
 
 def line_of(finding: Finding) -> str:
@@ -48,11 +48,13 @@ def summary_of(diagnosis: Diagnosis) -> str:
     lines = [""]
     if diagnosis.not_examined:
         lines.append(f"not examined, for want of what is missing: {', '.join(diagnosis.not_examined)}")
-    if diagnosis.can_run:
+    if "docker" in diagnosis.can_run_on:
         warnings = sum(finding.state is State.WARNING for finding in diagnosis.findings)
         lines.append(f"a docker run can work here; {warnings} warnings")
     else:
         lines.append(f"no docker run can work here: missing: {', '.join(diagnosis.missing)}")
+    can = "can" if "process" in diagnosis.can_run_on else "can not"
+    lines.append(f"a run on processes (--runtime process) {can} work here")
     return "\n".join(lines)
 
 
@@ -60,7 +62,7 @@ def as_plain(diagnosis: Diagnosis) -> dict[str, object]:
     """The document of --json."""
     return {
         "format": FORMAT,
-        "can_run": diagnosis.can_run,
+        "can_run_on": list(diagnosis.can_run_on),
         "findings": [dataclasses.asdict(finding) for finding in diagnosis.findings],
         "not_examined": list(diagnosis.not_examined),
     }

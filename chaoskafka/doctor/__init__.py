@@ -10,4 +10,5 @@ imported only when its turn comes, so that a package that is missing is a findin
   patient   a container's life: start, network, volume, port, signals, pause, clock, room
   wires     the network of a container: drop, bandwidth, delay, queue, cutting connections
   inside    what is executed in the containers
+  processes what runs without an engine need: Java, jars, namespaces
 """

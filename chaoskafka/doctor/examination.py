@@ -13,10 +13,11 @@ from chaoskafka.errors import HarnessError
 
 if TYPE_CHECKING:  # whoever examines Python's packages cannot need them
     from chaoskafka.runtimes.docker.bed import Bed
+    from chaoskafka.runtimes.process.bed import Bed as ProcessBed
 
 
 class State(StrEnum):
-    """ok; warning: a docker run can work, with less; missing: none can."""
+    """ok; warning: a docker run can work, with less; missing: none can. Rows on processes are never missing."""
 
     OK = "ok"
     WARNING = "warning"
@@ -32,6 +33,7 @@ class Visit:
     life: ExitStack
     capabilities: Sequence[str] = ("NET_ADMIN",)  # of the container that changes another's network
     made: Bed | None = None
+    processes: ProcessBed | None = None
     facts: dict[str, object] = field(default_factory=dict)  # what a container sees of its machine
 
     @property

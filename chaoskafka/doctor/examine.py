@@ -10,7 +10,9 @@ from importlib import import_module
 from chaoskafka.doctor.examination import Examination, Finding, State, Visit
 from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, Interrupted
 
-GROUPS = ("here", "engine", "patient", "wires")  # modules, in this order: later ones need packages and an engine
+GROUPS = ("here", "engine", "patient", "wires", "processes")  # modules, in this order: later ones need packages
+FOR_ALL = ("packages", "state", "run_directory")  # words of what every runtime needs
+FOR_PROCESSES = ("java", "jars", "namespaces")  # and of what must be ok for one on processes
 TEXT_MAX = 400  # characters of one finding: a refusal of an engine is rarely longer
 
 
@@ -22,8 +24,12 @@ class Diagnosis:
     not_examined: tuple[str, ...]
 
     @property
-    def can_run(self) -> bool:
-        return not self.missing
+    def can_run_on(self) -> tuple[str, ...]:
+        """The runtimes on which a run can work."""
+        good = {finding.word for finding in self.findings if finding.state is not State.MISSING}
+        sound = {finding.word for finding in self.findings if finding.state is State.OK}
+        on_processes = good.issuperset(FOR_ALL) and sound.issuperset(FOR_PROCESSES)
+        return (*(() if self.missing else ("docker",)), *(("process",) if on_processes else ()))
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -70,6 +70,13 @@ def kafka_home(release: str, report: Report = lambda _: None, *, clock: Clock = 
     )
 
 
+def is_fetched(release: str) -> bool:
+    """Whether `kafka_home` would have nothing to fetch. Raises EnvironmentFailure for a $KAFKA_HOME of another line."""
+    if given := os.environ.get(JARS):
+        return bool(given_by(Path(given), release))
+    return all((cache_dir("jars", digest) / name).exists() for name, digest in kafka_lock(release).jars.items())
+
+
 def given_by(directory: Path, release: str) -> dict[str, Path]:
     """The jars of a Kafka distribution by file name. Raises EnvironmentFailure for another line than `release`'s."""
     jars = {path.name: path.absolute() for path in sorted((directory / "libs").glob("*.jar"))}

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from chaoskafka import machine
 from chaoskafka.cli import app
 from chaoskafka.commands.doctor import line_of
+from chaoskafka.doctor import processes
 from chaoskafka.doctor.examination import Finding, State
 from chaoskafka.doctor.examine import all_examinations
 from chaoskafka.errors import ExitCode
@@ -20,7 +21,8 @@ from chaoskafka.errors import ExitCode
 
 @pytest.fixture(autouse=True)
 def no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its own state directory, and an engine nowhere; each test adds its own trouble."""
+    """Its own state directory, an engine nowhere, and no Java; each test adds its own trouble."""
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
@@ -35,19 +37,25 @@ def doctor(tmp_path: Path) -> tuple[int, str, dict[str, Finding], list[str]]:
     return done.exit_code, done.stdout, findings, plain["not_examined"]
 
 
+PROCESSES = {row.word for row in processes.EXAMINATIONS}
+
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 def test_without_an_engine_what_needs_none_is_examined_all_the_same(tmp_path: Path) -> None:
     code, out, findings, not_examined = doctor(tmp_path)
     assert code == ExitCode.ENVIRONMENT
-    assert {"packages", "state", "run_directory", "cores", "harness_memory", "engine"} == findings.keys()
+    here = {"packages", "state", "run_directory", "cores", "harness_memory", "engine"}
+    assert here <= findings.keys() <= here | PROCESSES
     assert findings["engine"].state is State.MISSING
     assert "there is no such socket" in findings["engine"].text
     assert (findings["engine"].mend or "").startswith("unset DOCKER_HOST")
     assert {"images", "container", "nft", "left_behind"} <= set(not_examined)
     assert findings.keys() | set(not_examined) == {row.word for row in all_examinations()}
     assert "no docker run can work here: missing: engine" in out
+    assert "a run on processes (--runtime process) can not work here" in out
+    assert findings["java"].state is State.WARNING
+    assert "JAVA_HOME=/nowhere has no bin/java" in findings["java"].text
     assert findings["packages"].state is findings["state"].state is State.OK
     assert list((tmp_path / "state" / "chaoskafka" / "runs").iterdir()) == []
 
