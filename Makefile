@@ -12,7 +12,7 @@ bootstrap: ## Python environment, Docker engine, images
 	@scripts/bootstrap
 
 demo: bootstrap ## kill the leader of a partition of a real cluster, and judge what happened
-	@$(BIN)/chaoskafka run $(LEADER_KILLED)
+	@$(BIN)/chaoskafka run $(LEADER_KILLED) --runtime auto
 
 test: bootstrap lint ## every test, those on real clusters too
 	$(BIN)/python -m pytest

@@ -1,7 +1,8 @@
-"""`python -m chaoskafka.images build [VERSION] | current [VERSION] | list | lock VERSION …`: the images alone.
+"""`python -m chaoskafka.images build [VERSION] | current [VERSION] | home [--look] | list | lock VERSION …`.
 
-`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `lock` is for maintainers: it
-resolves a Kafka release and writes the lock file that builds are held against.
+`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `home` sets Kafka up for runs without
+an engine; with `--look` it only says by its exit code whether that was done (0) or not (1). `lock` is for maintainers:
+it resolves a Kafka release and writes the lock file that builds are held against.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.errors import ChaosKafkaError
 from chaoskafka.images.build import are_current, ensure, listed
 from chaoskafka.images.commands import sha256_of
+from chaoskafka.images.home import is_made, kafka_home
 from chaoskafka.images.kafka import fetch_jars
 from chaoskafka.images.recipe import lock_file
 
@@ -25,6 +27,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("build").add_argument("version", nargs="?", default=DEFAULT)
     commands.add_parser("current").add_argument("version", nargs="?", default=DEFAULT)
+    commands.add_parser("home").add_argument("--look", action="store_true")
     commands.add_parser("list")
     lock = commands.add_parser("lock")
     lock.add_argument("version")
@@ -36,6 +39,8 @@ def main() -> int:
             ensure(given.version, report=_say)
         elif given.command == "current":
             return 0 if are_current(given.version) else 1
+        elif given.command == "home":
+            return _home(only_look=given.look)
         elif given.command == "list":
             for name, image, size_bytes in listed():
                 _say(f"{name:32} {image:20} {size_bytes / 1e6:6.0f} MB")
@@ -44,6 +49,13 @@ def main() -> int:
     except ChaosKafkaError as error:
         sys.stderr.write(f"{error}\n")
         return int(error.exit_code)
+    return 0
+
+
+def _home(*, only_look: bool) -> int:
+    if only_look:
+        return 0 if is_made(DEFAULT) else 1
+    kafka_home(DEFAULT, report=_say)
     return 0
 
 

@@ -55,9 +55,7 @@ def kafka_home(release: str, report: Report = lambda _: None, *, clock: Clock = 
     """
     java, given = find_java(), os.environ.get(JARS)
     given_jars = given_by(Path(given), release) if given else None
-    made_from = [recipe_of(Kind.KAFKA, release).digest, java.banner, *(map(str, (given_jars or {}).values()))]
-    digest = hashlib.sha256("\n".join(made_from).encode()).hexdigest()[:DIGITS]
-    root = cache_dir("homes") / f"{release}-{digest}"
+    root = _root(release, java, given_jars)
     if re.search(r"\s", str(root)):
         raise EnvironmentFailure(f"{root}: Kafka's scripts bear no blanks in a path", mend="export XDG_CACHE_HOME=/…")
     if not (root / _DONE).exists():
@@ -68,6 +66,12 @@ def kafka_home(release: str, report: Report = lambda _: None, *, clock: Clock = 
     return KafkaHome(
         root=root, java=java, kafka=_version(given_jars) if given_jars else release, jars_from=given or "Maven"
     )
+
+
+def is_made(release: str) -> bool:
+    """Whether `kafka_home` would have nothing to do. Blocks for a JVM's start. Raises as it does."""
+    given = os.environ.get(JARS)
+    return (_root(release, find_java(), given_by(Path(given), release) if given else None) / _DONE).exists()
 
 
 def is_fetched(release: str) -> bool:
@@ -88,6 +92,12 @@ def given_by(directory: Path, release: str) -> dict[str, Path]:
             f"{JARS}={directory} holds Kafka {found}, and the scenario is for {release}", mend=mend
         )
     return jars
+
+
+def _root(release: str, java: Java, given: dict[str, Path] | None) -> Path:
+    made_from = [recipe_of(Kind.KAFKA, release).digest, java.banner, *(map(str, (given or {}).values()))]
+    digest = hashlib.sha256("\n".join(made_from).encode()).hexdigest()[:DIGITS]
+    return cache_dir("homes") / f"{release}-{digest}"
 
 
 def _version(jars: dict[str, Path]) -> str:
