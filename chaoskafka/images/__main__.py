@@ -1,8 +1,8 @@
 """`python -m chaoskafka.images build [VERSION] | current [VERSION] | home [--look] | list | lock VERSION …`.
 
-`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `home` sets Kafka up for runs without
-an engine; with `--look` it only says by its exit code whether that was done (0) or not (1). `lock` is for maintainers:
-it resolves a Kafka release and writes the lock file that builds are held against.
+`current` answers with its exit code: 0 nothing to build, 1 something, 3 no engine. `home` sets Kafka up for runs
+without an engine; with `--look` it only says by its exit code whether that was done (0) or not (1). `lock` is for
+maintainers: it resolves a Kafka release and writes the lock file that builds are held against.
 """
 
 from __future__ import annotations

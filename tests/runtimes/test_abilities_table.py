@@ -12,9 +12,15 @@ from chaoskafka.runtimes.docker.node import DockerNode
 from chaoskafka.runtimes.docker.open import DockerCluster
 from chaoskafka.runtimes.fake.node import FakeNode
 from chaoskafka.runtimes.fake.open import FakeCluster
+from chaoskafka.runtimes.process.node import ProcessNode
+from chaoskafka.runtimes.process.open import ProcessCluster
 
 # A node's and a cluster's class of each runtime: where its abilities are.
-CLASSES: dict[str, tuple[type, ...]] = {"docker": (DockerNode, DockerCluster), "fake": (FakeNode, FakeCluster)}
+CLASSES: dict[str, tuple[type, ...]] = {
+    "docker": (DockerNode, DockerCluster),
+    "process": (ProcessNode, ProcessCluster),
+    "fake": (FakeNode, FakeCluster),
+}
 ALL = tuple(ability for name, ability in vars(abilities).items() if name.startswith("Can"))
 
 

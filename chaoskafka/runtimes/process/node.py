@@ -134,13 +134,13 @@ class ProcessNode:
             return Deed(what=f"SIGCONT to {self._spec.name}", means="it had ended", acted_ns=time.monotonic_ns())
 
     def power_off(self) -> Deed:
-        """Drop every packet, then SIGKILL: what the kernel says for a dead process is not heard any more.
+        """Done once nothing passes any more. The rules come first, or the kernel would tell of the death.
 
-        Raises FaultFailed when there is no process to kill, CommandFailed and EnvironmentFailure.
+        Raises FaultFailed when there is nothing to kill, CommandFailed and EnvironmentFailure.
         """
-        self.run_rules(netrules.cut_batch(netrules.POWER, netrules.Cut()))
-        deed = self.kill()
-        return replace(deed, what=f"power off of {self._spec.name}", means=f"rules that drop all, then {deed.means}")
+        dark = self.run_rules(netrules.cut_batch(netrules.POWER, netrules.Cut()))
+        means = f"rules that drop all, then {self.kill().means}"
+        return replace(dark, what=f"power off of {self._spec.name}", means=means)
 
     def power_on(self, *, within_s: float) -> Deed:
         """Let packets pass, and start Kafka. Idempotent. Raises as `start` does."""

@@ -71,7 +71,7 @@ def _read(directory: Path) -> Found:
     owner, supervisor = None, None
     with suppress(OSError, ValueError, KeyError, TypeError):
         document = json.loads((directory / "owner.json").read_text())
-        owner = Owner.parse(document["owner"])
+        owner = Owner.parse(str(document["owner"]))
         supervisor = (int(document["pid"]), int(document["started_ticks"]))
     run_id = directory.name.removesuffix(locks.CLUSTER)
     return Found(run_id=run_id, directory=directory, owner=owner, supervisor=supervisor)
