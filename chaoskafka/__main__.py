@@ -23,7 +23,11 @@ Commands:
   check     Judge stored runs again, from their directories alone.
   list      Show every word that scenarios can use, and the scenarios.
   validate  Load scenarios as a run would, and start nothing.
-  heal      Remove what dead runs left behind.
+  heal      Take back what dead runs broke, and remove what they left...
+  up        Start a cluster that stands until `down`, to look around by...
+  status    Show a standing cluster, and what is left to undo in it.
+  inject    Play one fault on a standing cluster, and heal it.
+  down      Remove a standing cluster, whatever was broken in it.
   doctor    Try what a run needs here, and say what mends the rest.
   image     The images that clusters start from.
 """

@@ -157,9 +157,58 @@ def heal(
     all_runs: Annotated[
         bool, typer.Option("--all", help="Also what other machines started through the same engine.")
     ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Take back what they broke, and remove nothing.")] = False,
 ) -> None:
-    """Remove what dead runs left behind. Runs that live are left alone."""
-    _perform("heal", lambda command: command.main(all_runs=all_runs))
+    """Take back what dead runs broke, and remove what they left behind."""
+    _perform("heal", lambda command: command.main(all_runs=all_runs, keep=keep))
+
+
+Cluster = Annotated[
+    str | None, typer.Argument(metavar="[CLUSTER]", help="As `up` named it; may be left out where only one stands.")
+]
+
+
+@app.command()
+def up(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="[SCENARIO]", help="Whose cluster and topics; without one: three nodes.")
+    ] = None,
+    *,
+    name: Annotated[str | None, typer.Option(metavar="CLUSTER", help="What to call it.")] = None,
+    settings: Settings = None,
+) -> None:
+    """Start a cluster that stands until `down`, to look around by hand."""
+    _perform("up", lambda command: command.main(scenario, name, tuple(settings or ()), _variable()))
+
+
+@app.command()
+def status(
+    cluster: Cluster = None,
+    *,
+    json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+) -> None:
+    """Show a standing cluster, and what is left to undo in it."""
+    _perform("status", lambda command: command.main(cluster, as_json=json))
+
+
+@app.command()
+def inject(
+    fault: Annotated[str, typer.Argument(help="As a plan writes it, e.g. 'kill: {target: leader of orders/0}'.")],
+    *,
+    cluster: Annotated[str | None, typer.Option(metavar="CLUSTER", help="Which, where several stand.")] = None,
+    for_s: Annotated[
+        float | None, typer.Option(parser=_seconds, metavar="SECONDS", help="How long; without it, until Ctrl-C.")
+    ] = None,
+    seed: Seed = None,
+) -> None:
+    """Play one fault on a standing cluster, and heal it."""
+    _perform("inject", lambda command: command.main(fault, cluster, for_s, seed))
+
+
+@app.command()
+def down(cluster: Cluster = None) -> None:
+    """Remove a standing cluster, whatever was broken in it."""
+    _perform("down", lambda command: command.main(cluster))
 
 
 @app.command()

@@ -10,20 +10,22 @@ from chaoskafka.runtimes.process import sweep as process
 from chaoskafka.runtimes.report import SweepReport
 
 
-def main(*, all_runs: bool) -> ExitCode:
+def main(*, all_runs: bool, keep: bool) -> ExitCode:
     """Blocks while containers are removed. Raises EnvironmentFailure, WaitTimeout."""
-    reports = [process.sweep(all_runs=all_runs), _of_docker(all_runs=all_runs)]
+    reports = [_of_docker(all_runs=all_runs, keep=keep)]
+    if not keep:  # what a dead run broke on processes is taken back by their end only
+        reports.insert(0, process.sweep(all_runs=all_runs))
     for report in reports:
         _tell(report)
-    if not any(report.removed or report.left_alone for report in reports):
+    if not any(report.undone or report.removed or report.left_alone for report in reports):
         say("nothing to heal")
     return ExitCode.PASS
 
 
-def _of_docker(*, all_runs: bool) -> SweepReport:
+def _of_docker(*, all_runs: bool, keep: bool) -> SweepReport:
     """Without an engine there is nothing to heal in it, unless a dead run left traces here: then that is an error."""
     try:
-        return docker.sweep(all_runs=all_runs)
+        return docker.sweep(all_runs=all_runs, keep=keep)
     except EnvironmentFailure as failed:
         if all_runs or locks.dead_runs():
             raise
@@ -32,9 +34,10 @@ def _of_docker(*, all_runs: bool) -> SweepReport:
 
 
 def _tell(report: SweepReport) -> None:
-    for run_id, names in report.removed.items():
-        for deed in report.undone.get(run_id, ()):
+    for run_id, deeds in report.undone.items():
+        for deed in deeds:
             say(f"undone {run_id}: {deed}")
+    for run_id, names in report.removed.items():
         say(f"removed {run_id}: {', '.join(names) or 'only its traces in the state directory were left'}")
     for run in report.left_alone:
         say(f"left alone {run.run_id}: {run.why}")

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from chaoskafka.checks import Check
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ScenarioError
+from chaoskafka.faults import Fault
 from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME, PROTECTIONS
 from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
@@ -78,6 +79,22 @@ def load_text(
     return scenario
 
 
+def load_fault(text: str, *, source: str, runtime: str = DEFAULT_RUNTIME) -> Named[Fault]:
+    """One fault as a plan writes it, e.g. `kill: {target: leader of orders/0}`; `source` is where a user wrote it.
+
+    Raises ScenarioError.
+    """
+    reading = _Reading(read_tree(text, source))
+    fault = reading.fault()
+    if fault is not None:
+        missing = [need.__name__ for need in fault.value.needs if need not in ABILITIES[runtime]]
+        if missing:
+            reading.add((fault.word,), f"needs {', '.join(missing)}, which runtime {runtime} lacks")
+    if reading.problems or fault is None:
+        raise _together(reading.problems)
+    return fault
+
+
 def _together(problems: Sequence[ScenarioError]) -> ScenarioError:
     """The first problem in the order of the file, the others as its notes."""
     first, *others = sorted(problems, key=lambda problem: (problem.line is None, problem.line or 0))
@@ -135,6 +152,10 @@ class _Reading:
             seed=seed,
             timeout_s=timeout_s,
         )
+
+    def fault(self) -> Named[Fault] | None:
+        """The whole tree as one fault."""
+        return self._named(Kind.FAULT, self._tree.value, ())
 
     def _topics(self, written: Any) -> dict[str, TopicSpec]:
         if not isinstance(written, Mapping) or not written:

@@ -14,6 +14,7 @@ RUN = "chaoskafka.run"
 ROLE = "chaoskafka.role"
 NODE = "chaoskafka.node"
 OWNER = "chaoskafka.owner"
+FACTS = "chaoskafka.facts"  # on a standing cluster's mark: what it was made from, as JSON
 
 
 class Part(StrEnum):
@@ -25,6 +26,7 @@ class Part(StrEnum):
     DATA = "data"  # a node's disk
     CLIENT = "client"
     PATIENT = "patient"  # what the doctor tries things on
+    STANDING = "standing"  # an empty volume: this cluster is to stay although no process of ours holds it
 
 
 def labels(run_id: str, part: Part, node: str | None = None) -> dict[str, str]:

@@ -45,6 +45,11 @@ class DockerNode:
         return self._spec
 
     @property
+    def host(self) -> Container:
+        """Its host container, for this runtime's own modules."""
+        return self._host
+
+    @property
     def kafka(self) -> Container:
         """Kafka's container, for this runtime's own modules."""
         return self._kafka

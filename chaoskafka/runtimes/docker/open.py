@@ -22,6 +22,7 @@ from chaoskafka.cluster.credentials import Credentials, make_credentials
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
+from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes.docker import containers, logs
 from chaoskafka.runtimes.docker.clients import Clients, pack_sources
 from chaoskafka.runtimes.docker.containers import Plan
@@ -104,7 +105,7 @@ class DockerCluster:
         *,
         nodes: Mapping[int, DockerNode],
         published: Mapping[int, Address],
-        clients: Clients,
+        clients: Clients | None,
         credentials: Credentials,
         versions: Mapping[str, str],
     ) -> None:
@@ -141,6 +142,8 @@ class DockerCluster:
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
         """Start `argv` in a container of its own. Blocks until it was started. Raises EnvironmentFailure."""
+        if self._clients is None:
+            raise EnvironmentFailure("a cluster that is looked at by hand has no place for clients")
         return self._clients.launch(name, argv, env or {})
 
     def restore(self) -> None:

@@ -46,24 +46,28 @@ class _Found:
     volumes: list[str] = field(default_factory=list)
     networks: list[str] = field(default_factory=list)
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)  # node -> part -> container
+    stands: bool = False  # it is to stay: what dead processes broke is taken back, nothing is removed
 
     @property
     def names(self) -> list[str]:
         return [*self.containers, *self.volumes, *self.networks]
 
 
-def sweep(*, all_runs: bool = False) -> SweepReport:
+def sweep(*, all_runs: bool = False, keep: bool = False) -> SweepReport:
     """Heal dead runs that this machine started; with `all_runs`, also those of other machines.
 
-    Never touches a run whose harness is seen to live. Blocks. Tries every run, then raises the first error
-    (EnvironmentFailure, WaitTimeout) with the others as notes.
+    With `keep` only what they broke is taken back, as it always is with clusters that stand. Never touches a run whose
+    harness is seen to live. Blocks. Tries every run, then raises the first error (EnvironmentFailure, WaitTimeout) with
+    the others as notes.
     """
     report = SweepReport()
     with connect() as engine:
-        for _ in range(LOOKS_MAX):
+        for _ in range(1 if keep else LOOKS_MAX):
             dead = _look(engine, report, all_runs=all_runs)
             if not dead:
                 break
+            for found in dead.values():
+                found.stands |= keep
             with Removal() as steps:
                 for run_id, found in dead.items():
                     steps.add(f"healing run {run_id}", partial(_heal, engine, run_id, found, report))
@@ -79,6 +83,8 @@ def _look(engine: Engine, report: SweepReport, *, all_runs: bool) -> dict[str, _
     running = containers.running_ids(engine)
     for run_id, found in found_runs:
         why = why_alive(run_id, found.owners, all_runs=all_runs, running=running, is_local=engine.is_local)
+        if why is None and found.stands and run_id not in dead:
+            why = f"it stands until: chaoskafka down {run_id}"
         if why is None:
             dead[run_id] = found
         else:
@@ -90,37 +96,46 @@ def _look(engine: Engine, report: SweepReport, *, all_runs: bool) -> dict[str, _
 
 def _heal(engine: Engine, run_id: str, found: _Found, report: SweepReport) -> None:
     """Each step leaves the earlier traces of the run, so that whoever is killed here is followed by another heal."""
-    if undone := _undo(engine, run_id, found):
+    undone, failed = _undo(engine, run_id, found)
+    if undone:
         report.undone.setdefault(run_id, []).extend(undone)
     announce(Point.HEAL_BEFORE_REMOVAL)
-    removed = report.removed.setdefault(run_id, [])
-    removed.extend(name for name in found.names if name not in removed)
-    _remove_run(engine, found)
+    if found.stands and failed:
+        raise EnvironmentFailure(f"cluster {run_id}: {'; '.join(failed)}", mend=f"chaoskafka down {run_id}")
+    if not found.stands:
+        removed = report.removed.setdefault(run_id, [])
+        removed.extend(name for name in found.names if name not in removed)
+        _remove(engine, found)
     announce(Point.HEAL_BEFORE_FORGETTING)
     locks.forget(run_id)
 
 
-def _undo(engine: Engine, run_id: str, found: _Found) -> list[str]:
-    """Take back what the ledger still owes, last deed first. What cannot be taken back is told: its removal follows."""
+def _undo(engine: Engine, run_id: str, found: _Found) -> tuple[list[str], list[str]]:
+    """Take back what the ledger still owes, last deed first; returns what to tell, and of it what failed.
+
+    What cannot be taken back is no reason not to remove it.
+    """
     if not locks.RUN_ID.fullmatch(run_id):
-        return []
+        return [], []
     ledger = read_ledger(ledger_path(run_id))
     told = [f"{ledger.problem}; healed by labels"] if ledger.problem else []
+    failed = []
     for owed in reversed(ledger.owed):
         announce(Point.HEAL_BEFORE_UNDO)
-        told.append(f"{owed.word} of {owed.node}: {_take_back(engine, found, owed)}")
+        what = f"{owed.word} of {owed.node}"
+        try:
+            told.append(f"{what}: {_take_back(engine, found, owed)}")
+        except EnvironmentFailure as wrong:
+            failed.append(f"{what}: could not be undone: {wrong.problem}")
         announce(Point.HEAL_AFTER_UNDO)
-    return told
+    return told + failed, failed
 
 
 def _take_back(engine: Engine, found: _Found, owed: Owed) -> str:
     parts = found.nodes.get(owed.node, {})
     if not {Part.HOST, Part.KAFKA} <= parts.keys():
         return "nothing is left of it"
-    try:
-        return _UNDO[owed.undo](engine, parts, owed)
-    except EnvironmentFailure as failed:
-        return f"could not be undone: {failed.problem}"
+    return _UNDO[owed.undo](engine, parts, owed)
 
 
 def _start(engine: Engine, parts: _Parts, _: Owed) -> str:
@@ -163,7 +178,7 @@ _UNDO: Mapping[Undo, Callable[[Engine, _Parts, Owed], str]] = {
 def dead_runs(engine: Engine) -> dict[str, list[str]]:
     """What a sweep would remove from the engine, by run; removes nothing. Blocks. Raises EnvironmentFailure."""
     dead = _look(engine, SweepReport(), all_runs=False)
-    return {run_id: found.names for run_id, found in dead.items() if found.names}
+    return {run_id: found.names for run_id, found in dead.items() if found.names and not found.stands}
 
 
 def why_alive(
@@ -200,12 +215,20 @@ def _by_run(engine: Engine) -> dict[str, _Found]:
             found.owners.add(labels.get(OWNER, "unknown"))
             name = each["Names"][0].lstrip("/") if kind == "containers" else each["Name"]
             getattr(found, kind).append(name)
+            found.stands |= labels.get(ROLE) == Part.STANDING
             if kind == "containers" and NODE in labels:
                 found.nodes.setdefault(labels[NODE], {})[labels.get(ROLE, "")] = name
     return runs
 
 
-def _remove_run(engine: Engine, found: _Found) -> None:
+def remove_run(engine: Engine, run_id: str) -> list[str]:
+    """Remove everything of one run, whoever holds it; returns the names. Blocks. Raises as `sweep` does."""
+    found = _by_run(engine).get(run_id, _Found())
+    _remove(engine, found)
+    return found.names
+
+
+def _remove(engine: Engine, found: _Found) -> None:
     groups: tuple[tuple[list[str], Callable[[Engine, str], None]], ...] = (
         (found.networks, network.remove_network),
         (found.volumes, network.remove_volume),
