@@ -21,11 +21,13 @@ from chaoskafka.faults.kill import Kill
 from chaoskafka.faults.partition import Partition
 from chaoskafka.faults.pause import Pause
 from chaoskafka.faults.power_off import PowerOff
+from chaoskafka.runtimes.docker import containers
 from chaoskafka.runtimes.docker.containers import execute
 from chaoskafka.runtimes.docker.node import DockerNode
 from tests.cluster.conftest import wait_for_answers
 
-pytestmark = [pytest.mark.docker, pytest.mark.nightly]
+pytestmark = pytest.mark.docker
+nightly = pytest.mark.nightly
 
 TARGET = Target.parse("broker 2")
 LISTEN = """
@@ -86,6 +88,7 @@ def sight(node: DockerNode, at: DockerNode, plane: Plane = Plane.REPLICATION) ->
     return node.knock(plane.port, at=at.address, speak=True)
 
 
+@nightly
 def test_nft_takes_every_variant_of_a_cut_as_a_whole(node: DockerNode) -> None:
     variants = itertools.product(
         Way,
@@ -106,6 +109,13 @@ def test_nft_takes_every_variant_of_a_cut_as_a_whole(node: DockerNode) -> None:
     assert node.rules() == ""
 
 
+@nightly
+def test_only_a_host_may_change_its_network(node: DockerNode) -> None:
+    assert containers.inspect(node._engine, node._host)["HostConfig"]["CapAdd"] == ["NET_ADMIN"]
+    assert not containers.inspect(node._engine, node.kafka)["HostConfig"]["CapAdd"]
+
+
+@nightly
 def test_only_what_is_ours_is_seen_and_restored(node: DockerNode) -> None:
     assert node.reset_connections(["10.9.9.9"]) == 0
     node.run_rules(FOREIGN + "\n" + cut_batch("chaoskafka_4", Cut(peers=("10.9.9.9",))))
@@ -115,6 +125,7 @@ def test_only_what_is_ours_is_seen_and_restored(node: DockerNode) -> None:
     node.run_rules("delete table inet foreign\n")  # it was left alone, or this would fail
 
 
+@nightly
 @pytest.mark.parametrize("action", Action)
 def test_an_isolated_node_is_out_of_reach_and_lives(
     node: DockerNode, other: DockerNode, stages: Iterator[Stage], action: Action
@@ -135,6 +146,7 @@ def test_an_isolated_node_is_out_of_reach_and_lives(
     assert node.state() == before
 
 
+@nightly
 @pytest.mark.parametrize(("ways", "counted"), [(Way.IN, "answers input"), (Way.OUT, "answers output")])
 def test_one_way_is_told_from_the_other(node: DockerNode, stages: Iterator[Stage], ways: Way, counted: str) -> None:
     with Isolate(target=TARGET, ways=ways).inject(next(stages)) as hit:
@@ -144,6 +156,7 @@ def test_one_way_is_told_from_the_other(node: DockerNode, stages: Iterator[Stage
         assert {comment.split()[-1] for comment in seen["packets_stopped"]} == {counted.removeprefix("answers ")}
 
 
+@nightly
 def test_who_is_spared_gets_through(
     node: DockerNode, other: DockerNode, three: Cluster, stages: Iterator[Stage]
 ) -> None:
@@ -167,6 +180,7 @@ def test_cut_clients_leaves_brokers_and_controllers_alone(
     assert other.knock(Plane.CLIENTS.port, at=node.address) is Knock.ANSWERED
 
 
+@nightly
 def test_faults_that_overlap_do_not_heal_each_other(
     node: DockerNode, other: DockerNode, stages: Iterator[Stage]
 ) -> None:
@@ -192,6 +206,7 @@ def test_faults_that_overlap_do_not_heal_each_other(
     assert other.knock(Plane.CLIENTS.port, at=node.address) is Knock.ANSWERED
 
 
+@nightly
 def test_a_cut_that_does_nothing_is_not_believed(node: DockerNode, stages: Iterator[Stage]) -> None:
     lying = next(stages)
     lying.act = lambda nodes, deed, **_: [node.run_rules("list tables\n")]  # type: ignore[method-assign]
@@ -202,11 +217,13 @@ def test_a_cut_that_does_nothing_is_not_believed(node: DockerNode, stages: Itera
         pytest.fail("it was taken to bite")
 
 
+@nightly
 def test_connections_end_when_they_are_told_to(node: DockerNode, other: DockerNode) -> None:
     assert node.reset_connections([other.address]) > 0
     assert sight(other, node) is Knock.ANSWERED
 
 
+@nightly
 def test_a_plane_between_nodes_is_cut_for_all_that_use_it(
     node: DockerNode, other: DockerNode, stages: Iterator[Stage]
 ) -> None:
@@ -219,6 +236,7 @@ def test_a_plane_between_nodes_is_cut_for_all_that_use_it(
     assert sight(node, other, Plane.CONTROLLER) is Knock.ANSWERED
 
 
+@nightly
 def test_a_machine_without_power_is_silent_and_boots_again(
     node: DockerNode, other: DockerNode, stages: Iterator[Stage]
 ) -> None:
@@ -233,6 +251,7 @@ def test_a_machine_without_power_is_silent_and_boots_again(
     assert sight(other, node, Plane.REPLICATION) is Knock.ANSWERED
 
 
+@nightly
 def test_a_machine_dies_without_a_word(node: DockerNode, other: DockerNode, stages: Iterator[Stage]) -> None:
     """An open connection hears of a kill at once, and of a machine without power nothing at all."""
     for fault, heard in ((Kill(target=TARGET), "closed"), (PowerOff(target=TARGET), "nothing")):
