@@ -139,7 +139,8 @@ class Severing:
 
     def _see_cut(self, each: Severed, deed: Deed, deadline: Deadline) -> Proof:
         """Raises FaultFailed when somebody gets through, or when what he runs into is not the rules."""
-        opened = [probe for probe in each.opened if not _hindrance(probe, besides=self.stage.tag)]
+        hindered = _hindered(each.opened, besides=self.stage.tag)
+        opened = [probe for probe in each.opened if probe not in hindered]
         wanted = {probe.counted for probe in each.probes}
 
         def look() -> _Sight:
@@ -186,10 +187,10 @@ class Severing:
         left = tables(each.node.rules())
         if self.stage.tag in left:
             raise FaultFailed(f"the rules of {each.node.spec.name} are still there: {self.stage.tag}")
-        answered, hindered = [], []
+        hindered = _hindered(each.probes)
+        answered = []
         for probe in each.probes:
-            if why := _hindrance(probe):
-                hindered.append(f"{probe.told(Knock.SILENT)}: {why}")
+            if probe in hindered:
                 continue
             knock = wait_until(
                 f"{probe.asked.spec.name} to answer {probe.asker.spec.name} on port {probe.plane.port}",
@@ -198,7 +199,8 @@ class Severing:
                 within_s=deadline.left_s(),
             )
             answered.append(probe.told(knock))
-        return {"knocks": answered, "other_faults": hindered}
+        others = [f"{probe.told(Knock.SILENT)}: {why}" for probe, why in hindered.items()]
+        return {"knocks": answered, "other_faults": others}
 
 
 def cut_off(
@@ -225,7 +227,11 @@ def severed(node: CanPartition, peers: Iterable[Node], cut: Cut, *, planes: Sequ
     """`node` with the knocks between it and each of `peers` that prove `cut`; `planes`: those to knock at, if cut."""
     asked = [plane for plane in cut.planes or planes if plane is not Plane.HOST]
     those = list(peers)
-    probes = [probe for peer in those for plane in asked if (probe := _probe(node, peer, plane, cut.ways))]
+    probes: list[Probe] = []
+    for peer in those:
+        own = [probe for plane in asked if (probe := _probe(node, peer, plane, cut.ways))]
+        # Each plane once, and each peer once: a knock in vain costs half a second of the fault's window.
+        probes += own[:1] if probes else own
     spoken = [plane for plane in (*SPOKEN, Plane.CLIENTS) if cut.planes and plane not in cut.planes]
     opened = [probe for peer in those[:1] for plane in spoken if (probe := _probe(node, peer, plane, Way.BOTH))]
     return Severed(node=node, cut=cut, probes=tuple(probes), opened=tuple(opened))
@@ -249,13 +255,27 @@ def _probe(node: Node, peer: Node, plane: Plane, ways: Way) -> Probe | None:
     return None
 
 
-def _hindrance(probe: Probe, *, besides: str = "") -> str | None:
-    """What else may deny an answer to a knock now: a fault that overlaps with the one whose table is `besides`."""
-    state = probe.asked.state()
-    if not state.running or state.frozen:
-        return f"{probe.asked.spec.name} is {'frozen' if state.frozen else 'down'}"
-    for node in (probe.asker, probe.asked):
-        others = [table for table in tables(node.rules()) if table != besides] if isinstance(node, CanPartition) else []
-        if others:
-            return f"{node.spec.name} has other rules: {', '.join(others)}"
-    return None
+def _hindered(probes: Sequence[Probe], *, besides: str = "") -> Mapping[Probe, str]:
+    """The knocks that may get no answer now because of a fault that overlaps with the one whose table is `besides`."""
+    asked = {probe.asked.spec.node_id: probe.asked for probe in probes}
+    ends = asked | {probe.asker.spec.node_id: probe.asker for probe in probes}
+    away = {node_id: why for node_id, node in asked.items() if (why := _away(node))}
+    cut = {node_id: why for node_id, node in ends.items() if (why := _other_rules(node, besides))}
+    found = {}
+    for probe in probes:
+        at, to = probe.asker.spec.node_id, probe.asked.spec.node_id
+        if why := away.get(to) or cut.get(to) or cut.get(at):
+            found[probe] = why
+    return found
+
+
+def _away(node: Node) -> str | None:
+    state = node.state()
+    if state.running and not state.frozen:
+        return None
+    return f"{node.spec.name} is {'frozen' if state.frozen else 'down'}"
+
+
+def _other_rules(node: Node, besides: str) -> str | None:
+    others = [table for table in tables(node.rules()) if table != besides] if isinstance(node, CanPartition) else []
+    return f"{node.spec.name} has other rules: {', '.join(others)}" if others else None

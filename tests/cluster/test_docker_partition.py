@@ -136,7 +136,7 @@ def test_an_isolated_node_is_out_of_reach_and_lives(
         assert isinstance(seen, dict)
         refusal = Knock.SILENT if action is Action.DROP else Knock.REFUSED
         assert f"node-1 to node-2:9092 {refusal}" in seen["knocks"]
-        assert f"node-3 to node-2:9093 {refusal}" in seen["knocks"]
+        assert f"node-3 to node-2:19092 {refusal}" in seen["knocks"]
         assert seen["packets_stopped"]["input"] > 0
         assert sight(node, other) is refusal
         assert hit.asked_ns is not None

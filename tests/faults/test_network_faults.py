@@ -78,7 +78,7 @@ def test_an_isolated_node_is_seen_cut_off_and_seen_joined(action: Action) -> Non
         assert proof_of(hit)["packets_stopped"]["input"] > 0
         assert "ip saddr { 10.0.0.99 } accept" in stand.node(2).batches[0]
     assert stand.tables == {1: [], 2: [], 3: []}
-    assert len(hit.heal_proof["node-2"]["knocks"]) == 6  # type: ignore[index]
+    assert len(hit.heal_proof["node-2"]["knocks"]) == 4  # type: ignore[index]
     assert stand.node(2).resets == []
 
 
