@@ -1,6 +1,6 @@
 """`python -m benchmarks`: all of them, one after the other, then the pages that show their figures.
 
-Takes about twenty minutes on two cores that have nothing else to do. Arguments go to each of them.
+Takes about an hour on two cores that have nothing else to do. Arguments go to each of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ import sys
 from benchmarks import figures
 from benchmarks.measure import MISSED, say, text
 
-ALL = ("starting", "producing", "judging", "forming", "demo")  # the demo looks at what forming has found
+ALL = (
+    "starting",
+    "producing",
+    "judging",
+    "forming",
+    "demo",
+    "injecting",
+    "leftovers",
+)  # the demo looks at what forming has found
 
 
 def main() -> int:
