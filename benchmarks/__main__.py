@@ -11,15 +11,8 @@ import sys
 from benchmarks import figures
 from benchmarks.measure import MISSED, say, text
 
-ALL = (
-    "starting",
-    "producing",
-    "judging",
-    "forming",
-    "demo",
-    "injecting",
-    "leftovers",
-)  # the demo looks at what forming has found
+# The demo looks at what forming has found.
+ALL = ("starting", "producing", "judging", "forming", "demo", "injecting", "leftovers")
 
 
 def main() -> int:
