@@ -2,12 +2,13 @@
 
 CHAOSKAFKA_REQUIRE=docker (continuous integration) makes a skipped docker test a failure, whatever skipped it, and fails
 the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success. With -m nightly
-there is no floor, as few tests are chosen.
+there is no floor, as few tests are chosen. A docker test that is also marked `process` needs namespaces, and no engine.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Generator
 from functools import cache
 
@@ -15,6 +16,7 @@ import pytest
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import open_engine
+from chaoskafka.runtimes.process import bed
 from tests import properties
 
 properties.register()
@@ -39,8 +41,9 @@ class RealRuns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if item.nodeid in self.marked and (missing := missing_engine()):
-            pytest.skip(missing)
+        missing = missing_namespaces if item.get_closest_marker("process") else missing_engine
+        if item.nodeid in self.marked and (problem := missing()):
+            pytest.skip(problem)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -78,6 +81,16 @@ def missing_engine() -> str:
     except EnvironmentFailure as failure:
         return failure.problem
     return ""
+
+
+@cache
+def missing_namespaces() -> str:
+    """Why tests on processes cannot run here; empty if they can."""
+    try:
+        with bed.made(f"tests-{secrets.token_hex(3)}"):
+            return ""
+    except EnvironmentFailure as failure:
+        return failure.problem
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

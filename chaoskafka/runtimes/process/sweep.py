@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from chaoskafka.clock import boot_id, wait_until
+from chaoskafka.clock import boot_id
+from chaoskafka.errors import WaitTimeout
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.life import is_process, why_spared
 from chaoskafka.runtimes.owner import Owner, pid_namespace
@@ -99,12 +101,8 @@ def _end(found: Found) -> bool:
         if not is_process(pid, started_ticks):
             return False
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        wait_until(
-            f"process {pid}, the supervisor of run {found.run_id}, to end",
-            read=lambda: is_process(pid, started_ticks),
-            good=lambda lives: not lives,
-            within_s=ENDS_S,
-        )
+        if not select.select([descriptor], [], [], ENDS_S)[0]:  # readable once it has ended, waited for or not
+            raise WaitTimeout(f"waited {ENDS_S} s for process {pid} to end, the supervisor of run {found.run_id}")
     finally:
         os.close(descriptor)
     return True

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.owner import process_started_ticks, this_owner
 from chaoskafka.runtimes.process import sweep
-from chaoskafka.runtimes.report import SweepReport
 
 
 @pytest.fixture(autouse=True)
@@ -50,19 +48,9 @@ def test_a_dead_run_is_removed_and_what_was_kept_of_it_is_ended(supervisor: subp
     directory = left(
         "dead", owner=dead_owner(), pid=supervisor.pid, started_ticks=process_started_ticks(supervisor.pid)
     )
-    report = reaping(supervisor)
-    assert report.removed == {"dead": ["its processes", str(directory)]}
+    assert sweep.sweep().removed == {"dead": ["its processes", str(directory)]}
     assert not directory.exists()
-    assert supervisor.returncode == -9
-
-
-def reaping(process: subprocess.Popen[bytes]) -> SweepReport:
-    """A sweep while its parent waits for `process`: one that nobody waits for stays a process, as a zombie."""
-    with ThreadPoolExecutor(1) as pool:
-        ended = pool.submit(process.wait, 30)
-        report = sweep.sweep()
-        ended.result()
-    return report
+    assert supervisor.wait(30) == -9
 
 
 def test_a_stranger_with_the_supervisors_old_number_is_not_touched(supervisor: subprocess.Popen[bytes]) -> None:
