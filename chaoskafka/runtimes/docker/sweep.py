@@ -153,7 +153,11 @@ def _resume(engine: Engine, parts: _Parts, owed: Owed) -> str:
 
 
 def _lift(engine: Engine, parts: _Parts, owed: Owed) -> str:
-    netns.run_rules(engine, _container(engine, parts[Part.HOST]), lift_batch(owed.detail), owed.node)
+    try:
+        batch = lift_batch(owed.detail)
+    except ValueError as foreign:  # a ledger that was spoilt must not lead to what is not ours
+        return f"could not be undone: {foreign}"
+    netns.run_rules(engine, _container(engine, parts[Part.HOST]), batch, owed.node)
     return f"lifted {owed.detail}"
 
 
