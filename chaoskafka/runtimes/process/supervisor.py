@@ -36,12 +36,11 @@ RESET = struct.pack("ii", 1, 0)  # SO_LINGER of no time: closing sends a reset
 
 @dataclass(slots=True)
 class Child:
-    """A process that was started by name. The pidfd is opened before it can have been waited for."""
+    """A process that was started by name. Signals go through the pidfd, which never follows a reused number."""
 
     pid: int
-    pidfd: int
+    pidfd: int | None  # None: it had ended, and been waited for, before it could be opened
     started_at: str
-    process: asyncio.subprocess.Process
     ended: asyncio.Task[int]
 
 
@@ -75,7 +74,8 @@ class Supervisor:
         if (old := self._children.get(name)) is not None:
             if not old.ended.done():
                 return {"pid": old.pid, "started_at": old.started_at, "was_running": True}
-            os.close(old.pidfd)
+            if old.pidfd is not None:
+                os.close(old.pidfd)
         with contextlib.ExitStack() as files:
             out = files.enter_context(open(request["stdout"], "ab", buffering=0))  # noqa: PTH123
             err = files.enter_context(open(request["stderr"], "ab", buffering=0))  # noqa: PTH123
@@ -90,9 +90,12 @@ class Supervisor:
             )
         self._starts += 1
         started_at = f"start {self._starts}, {time.monotonic_ns()} ns, process {process.pid}"
-        self._children[name] = Child(
-            process.pid, os.pidfd_open(process.pid), started_at, process, asyncio.create_task(process.wait())
-        )
+        try:
+            pidfd = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            pidfd = None
+        ended = asyncio.create_task(process.wait())
+        self._children[name] = Child(process.pid, pidfd, started_at, ended)
         return {"pid": process.pid, "started_at": started_at, "was_running": False}
 
     def _state(self, name: str) -> dict[str, Any]:
@@ -103,6 +106,8 @@ class Supervisor:
 
     def _signal(self, name: str, number: int) -> dict[str, Any]:
         child = self._children[name]
+        if child.pidfd is None or child.ended.done():
+            return {"sent": False}
         try:
             signal.pidfd_send_signal(child.pidfd, number)
         except ProcessLookupError:
