@@ -28,6 +28,7 @@ from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
 from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.runtimes import together
 from chaoskafka.runtimes.locks import cluster_directory, remove_directory, run_lock
 from chaoskafka.runtimes.owner import process_started_ticks, this_owner
 from chaoskafka.runtimes.process import network
@@ -37,7 +38,6 @@ from chaoskafka.runtimes.process.layout import Layout
 from chaoskafka.runtimes.process.node import ProcessNode
 from chaoskafka.runtimes.removal import Removal, in_parallel
 
-STOP_WITHIN_S = 60.0  # measured 3-5 s for a clean stop; Kafka's own budget for it is 5 minutes
 RESTART_WITHIN_S = 60.0  # for a process to run again, not for Kafka to be ready
 LOOPBACK = "127.0.0.1"
 FEWER = "fewer nodes, or smaller: chaoskafka run … --set cluster.memory_mib=600 --set cluster.heap_mib=300"
@@ -119,11 +119,11 @@ class ProcessCluster:
 
     def client_addresses(self) -> Mapping[int, Address]:
         """Each broker, as reached from a client place."""
-        return {m.node_id: Address(m.name, Plane.CLIENTS.port) for m in self._spec.members if m.is_broker}
+        return together.client_addresses(self._spec)
 
     def controller_addresses(self) -> Mapping[int, Address]:
         """Each controller, as reached from a client place."""
-        return {m.node_id: Address(m.name, Plane.CONTROLLER.port) for m in self._spec.members if m.is_controller}
+        return together.controller_addresses(self._spec)
 
     def security(self, user: User) -> Security:
         """How `user` gets in, from the harness and from client places alike."""
@@ -138,16 +138,8 @@ class ProcessCluster:
         in_parallel("restoring", lambda node: node.restore(within_s=RESTART_WITHIN_S), list(self._nodes.values()))
 
     def stop_kafka(self) -> tuple[int, ...]:
-        """SIGTERM to brokers, then to dedicated controllers, each kind at once, each with 60 s.
-
-        Returns the ids of nodes that did not end by themselves and were killed. Raises EnvironmentFailure.
-        """
-        killed = []
-        for kind in (True, False):
-            nodes = [node for node in self._nodes.values() if node.spec.is_broker is kind and node.state().running]
-            ends = in_parallel("stopping", lambda node: node.stop(within_s=STOP_WITHIN_S), nodes)
-            killed += [node.spec.node_id for node, end in zip(nodes, ends, strict=True) if end.exit_code == 137]
-        return tuple(killed)
+        """As `together.stop_in_order`. Raises EnvironmentFailure."""
+        return together.stop_in_order(list(self._nodes.values()))
 
     def gather_logs(self, into: Path) -> None:
         """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
