@@ -12,9 +12,10 @@ from chaoskafka.runtimes.report import SweepReport
 
 def main(*, all_runs: bool, keep: bool) -> ExitCode:
     """Blocks while containers are removed. Raises EnvironmentFailure, WaitTimeout."""
-    reports = [_of_docker(all_runs=all_runs, keep=keep)]
-    if not keep:  # what a dead run broke on processes is taken back by their end only
-        reports.insert(0, process.sweep(all_runs=all_runs))
+    # Processes first, and what is found of them forgotten: else an engine would be asked for it. What a dead run broke
+    # there is taken back by their end only.
+    reports = [] if keep else [process.sweep(all_runs=all_runs)]
+    reports.append(_of_docker(all_runs=all_runs, keep=keep))
     for report in reports:
         _tell(report)
     if not any(report.undone or report.removed or report.left_alone for report in reports):
