@@ -32,6 +32,7 @@ from _pytest.mark import ParameterSet
 from chaoskafka.clock import wait_until
 from chaoskafka.errors import ExitCode
 from chaoskafka.phases import Phase
+from chaoskafka.runtimes import owner
 from chaoskafka.runtimes.docker import labels
 from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.open import Images
@@ -298,7 +299,7 @@ def test_whatever_became_of_the_ledger_the_labels_lead_to_everything(
     content, told = LEDGERS[which]
     run_id = f"test-ledger-{os.getpid()}"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(labels, "process_started_ticks", lambda _: 1)  # as if another process had our id before
+    monkeypatch.setattr(owner, "process_started_ticks", lambda _: 1)  # as if another process had our id before
     its = labels.labels(run_id, labels.Part.KAFKA, "node-1")
     name = labels.object_name(run_id, "node-1", "kafka")
     engine.api.containers.create(images.toolbox, entrypoint=["sleep", "100"], name=name, labels=its)
