@@ -295,20 +295,22 @@ LEDGERS = {
 def test_whatever_became_of_the_ledger_the_labels_lead_to_everything(
     which: str, engine: Engine, images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A dead run that consists of a stopped container in the place of Kafka's."""
+    """A dead run that consists of two stopped containers, in the places of a node's host and of its Kafka."""
     content, told = LEDGERS[which]
     run_id = f"test-ledger-{os.getpid()}"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(owner, "process_started_ticks", lambda _: 1)  # as if another process had our id before
-    its = labels.labels(run_id, labels.Part.KAFKA, "node-1")
-    name = labels.object_name(run_id, "node-1", "kafka")
-    engine.api.containers.create(images.toolbox, entrypoint=["sleep", "100"], name=name, labels=its)
+    names = []
+    for part in (labels.Part.HOST, labels.Part.KAFKA):
+        names.append(labels.object_name(run_id, "node-1", part.value))
+        its = labels.labels(run_id, part, "node-1")
+        engine.api.containers.create(images.toolbox, entrypoint=["sleep", "100"], name=names[-1], labels=its)
     monkeypatch.undo()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     if content is not None:
         ledger_path(run_id).write_text(content)
     report = sweep()
-    assert report.removed[run_id] == [name]
+    assert sorted(report.removed[run_id]) == sorted(names)
     undone = report.undone.get(run_id, [])
     assert len(undone) == len(told)
     assert all(line.endswith(end) for line, end in zip(undone, told, strict=True))
