@@ -23,6 +23,7 @@ from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
 from chaoskafka.ending import EXIT_OF, Ending
 from chaoskafka.errors import ChaosKafkaError, ExitCode
+from chaoskafka.hands import hands
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.identity import run_number
 from chaoskafka.history.seal import seal
@@ -33,7 +34,7 @@ from chaoskafka.runtime import DOCKER, Runtime
 from chaoskafka.runtimes.ledger import RunLedger
 from chaoskafka.scenario.model import Scenario
 from chaoskafka.scenario.needs import refuse_lacking
-from chaoskafka.scenario.plan import PlannedStep, plan
+from chaoskafka.scenario.plan import Planned, plan
 from chaoskafka.session import Session
 from chaoskafka.setting import (
     RunPlace,
@@ -108,12 +109,18 @@ class _Run:
         self.session: Session | None = None
         self.ledger = RunLedger(where.run_id)
         self.audited = False
+        self.telling = threading.Lock()
 
     def tick(self) -> None:
         """Called while waiting: show what is going on. What cannot be shown is no reason to end a run."""
-        with suppress(ChaosKafkaError):
-            if self.session is not None and (text := self.session.status(self.traffic)):
-                self.progress.status(text)
+        if not self.telling.acquire(blocking=False):
+            return  # faults that strike together wait in threads of their own; one that tells is enough
+        try:
+            with suppress(ChaosKafkaError):
+                if self.session is not None and (text := self.session.status(self.traffic)):
+                    self.progress.status(text)
+        finally:
+            self.telling.release()
 
     def to_the_end(self) -> ExitCode:
         with self.ending.counted():
@@ -173,7 +180,7 @@ class _Run:
         if self.phases.failed is Phase.REMOVE:
             self.progress.note("what is left of the cluster is removed by: chaoskafka heal")
 
-    def _ask(self, cluster: Cluster, steps: tuple[PlannedStep, ...]) -> None:
+    def _ask(self, cluster: Cluster, steps: tuple[Planned, ...]) -> None:
         """Phases 4 to 11."""
         views = self.runtime.views(cluster.host_addresses(), cluster.security(User.OBSERVER))
         with self.phases.phase(Phase.FORM):
@@ -203,12 +210,12 @@ class _Run:
             audit(self.run_dir, views, topics, run=run_number(self.run_id), within_s=AUDIT_S, clock=self.clock)
         self.audited = True
 
-    def _under_load(self, session: Session, steps: tuple[PlannedStep, ...], load: ExitStack) -> None:
+    def _under_load(self, session: Session, steps: tuple[Planned, ...], load: ExitStack) -> None:
         """Phases 6 to 10."""
         with self.phases.phase(Phase.LOAD):
             traffic = self._start_load(session, load)
         with self.ending.tolerant(Phase.PLAY):
-            nemesis.play(steps, fault=session.fault, gate=lambda: under_load.gate(session, traffic), clock=self.clock)
+            nemesis.play(steps, hands=hands(session, traffic, self.header), clock=self.clock)
         with self.ending.tolerant(Phase.RESTORE):
             session.restore()
         with self.ending.tolerant(Phase.RECOVER):

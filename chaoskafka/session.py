@@ -57,6 +57,7 @@ class TargetStage:
     evidence: dict[str, object] = field(default_factory=dict)
     clock: Clock = UNSTOPPABLE
     moves: Moves | None = None  # None: leadership cannot be moved
+    ready: Callable[[], None] = lambda: None  # called right before each deed
 
     @property
     def tag(self) -> str:
@@ -78,6 +79,7 @@ class TargetStage:
         """As `faults.Stage` says."""
         if self.moves is None:
             raise FaultFailed("here leadership cannot be moved")
+        self.ready()
         return self.moves.make(wanted, within_s=within_s, clock=self.clock)
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
@@ -97,7 +99,12 @@ class TargetStage:
     def act(self, nodes: Sequence[A], deed: Callable[[A], R], *, undo: Undo, detail: str = "") -> list[R]:
         """As `faults.Stage` says."""
         owed = [Owed(fault=self.fault, word=self.word, node=node.spec.name, undo=undo, detail=detail) for node in nodes]
-        return self.ledger.act(nodes, owed, deed)
+
+        def at_once(node: A) -> R:
+            self.ready()
+            return deed(node)
+
+        return self.ledger.act(nodes, owed, at_once)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,8 +141,11 @@ class Session:
         return gone if status is None else [*gone, f"the observer ended: {status}"]
 
     @contextmanager
-    def fault(self, step: PlannedStep) -> Iterator[Injected]:
-        """Play one fault, leaving its events. Raises what the fault raises, after writing it down."""
+    def fault(self, step: PlannedStep, ready: Callable[[], None] = lambda: None) -> Iterator[Injected]:
+        """Play one fault, leaving its events. Raises what the fault raises, after writing it down.
+
+        `ready` is called right before the deed, by which several that strike at once wait for each other.
+        """
         rng = random.Random(step.seed)  # noqa: S311 - chance, not secrecy
         stage = TargetStage(
             self.cluster,
@@ -147,6 +157,7 @@ class Session:
             spared=(self.watching.address,) if self.watching and self.watching.address else (),
             clock=self.clock,
             moves=self.moves,
+            ready=ready,
         )
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}
         self.events.write("fault", state="beginning", **facts)
@@ -164,7 +175,8 @@ class Session:
         except Exception as failed:
             if hit is None or not self._healed(facts, hit):
                 self.healing_ns = None  # recovery is counted from whatever restores it later
-            self.events.write("fault", state="failed", **facts, error=f"{type(failed).__name__}: {told(failed)}")
+            state = "skipped" if step.may_skip and hit is None and isinstance(failed, NoTarget) else "failed"
+            self.events.write("fault", state=state, **facts, error=f"{type(failed).__name__}: {told(failed)}")
             raise
         self._healed(facts, hit)
 

@@ -23,8 +23,8 @@ from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFacts
 from chaoskafka.scenario.facts import expect_facts, scenario_facts
-from chaoskafka.scenario.model import Scenario
-from chaoskafka.scenario.plan import PlannedStep, plan_facts
+from chaoskafka.scenario.model import Scenario, steps_of
+from chaoskafka.scenario.plan import Planned, plan_facts
 from chaoskafka.workloads.worker.arguments import WorkerArguments
 
 TCP_RETRANSMISSION_S = 15.0  # after a cut, connections sit in retransmission backoff: 7-12 s measured, longer cuts more
@@ -78,7 +78,7 @@ def make_run_dir(out: Path, scenario: str, seed: int) -> RunPlace:
 
 
 def first_header(
-    scenario: Scenario, seed: int, steps: Sequence[PlannedStep], *, run_id: str, replay: str, runtime: str
+    scenario: Scenario, seed: int, steps: Sequence[Planned], *, run_id: str, replay: str, runtime: str
 ) -> RunHeader:
     """The header as far as it is known before anything starts."""
     return RunHeader(
@@ -154,6 +154,10 @@ def recovery_limit_s(
     a restarted broker is let in only when the lease of its dead incarnation has run out.
     """
     session_s = max(float(of["broker.session.timeout.ms"]) for of in broker_settings.values()) / 1000
-    longest_s = max((getattr(step.fault, "for_s", None) or 0.0 for step in scenario.plan), default=0.0)
+    lengths_s = (
+        getattr(step.fault, "for_s", None) or (step.until.within_s if step.until else None) or 0.0
+        for step in steps_of(scenario.plan)
+    )
+    longest_s = max(lengths_s, default=0.0)
     timers_ms = [float(facts.settings.get(CLIENT_TIMER, CLIENT_TIMER_DEFAULT_MS)) for facts in workloads]
     return max(longest_s, TCP_RETRANSMISSION_S) + session_s * 9 / 8 + max(timers_ms, default=0.0) / 1000

@@ -14,6 +14,7 @@ from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.doubt import Doubt, Reason, load_doubts, observer_clock_doubts, tell
 from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.read import History
+from chaoskafka.history.views import rivals
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.leadership import live_brokers, watched_until_ns
 from chaoskafka.timing.times import FaultTimes, Interval, PartitionTimes
@@ -112,7 +113,7 @@ def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: 
     assert fault.acted_ns is not None
     assert partition.old_leader is not None
     named = {sight.broker: sight.seen for sight in partition.seen_by}
-    for broker in live_brokers(history, fault):
+    for broker in live_brokers(history, fault, rivals(history, fault)):
         if broker not in named:
             until_ns = watched_until_ns(history, broker) or fault.acted_ns
             blind_s = max(0.0, (until_ns - fault.acted_ns) / NS_PER_S)
@@ -132,4 +133,4 @@ def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: 
 
 
 def _where(times: FaultTimes, partition: PartitionTimes) -> str:
-    return f"fault {times.index}, {partition.topic}/{partition.partition}"
+    return f"{times.name}, {partition.topic}/{partition.partition}"

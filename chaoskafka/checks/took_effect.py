@@ -18,7 +18,7 @@ class TookEffect:
     """Every planned fault has a proof that it bit and a proof that it healed."""
 
     def check(self, history: History) -> Verdict:
-        planned, played = len(history.header.plan), len(history.faults)
+        planned, played = history.header.faults_planned, len(history.faults)
         if not planned:
             return Verdict.unknown("the plan holds no fault")
         doubts = fault_doubts(history)

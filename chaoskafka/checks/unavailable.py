@@ -57,7 +57,7 @@ def _gaps(history: History) -> Iterator[tuple[str, Gap]]:
     for fault in failover(history):
         for partition in fault.partitions:
             for gap in partition.unavailable:
-                yield f"fault {fault.index}, {partition.topic}/{partition.partition}, {gap.client}", gap
+                yield f"{fault.name}, {partition.topic}/{partition.partition}, {gap.client}", gap
 
 
 def _told(where: str, gap: Gap) -> str:

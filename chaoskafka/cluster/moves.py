@@ -45,6 +45,7 @@ class Moves:
         answers, and Interrupted by the clock.
         """
         deadline = Deadline.after(within_s, clock)
+        asked_ns = time.monotonic_ns()  # a leader that is no replica any more goes before any election
         if reordered := [move for move in wanted if move.reorders]:
             self._reassign(reordered)
         if copied := [move for move in wanted if move.copies]:
@@ -56,7 +57,6 @@ class Moves:
                 every_s=EVERY_S,
                 clock=clock,
             )
-        asked_ns = time.monotonic_ns()
         self._elect([move.partition for move in wanted])
         what = f"election for {', '.join(show(move.partition) for move in wanted)}"
         return Deed(what=what, means="ElectLeaders", asked_ns=asked_ns, acted_ns=time.monotonic_ns())

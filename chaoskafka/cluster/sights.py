@@ -38,6 +38,7 @@ class BrokerView:
     `applied_offset`: offset of the last metadata record it has applied (ApiVersions, finalized_features_epoch).
     `metadata_high_watermark`: end (exclusive) of what the controllers have committed, as the active one says.
     `controller`, `controller_epoch`: the active controller, from DescribeQuorum, which the broker forwards to it.
+    `voters`: each controller of the quorum, and where its log ends, as the active one knows.
     `fenced`: each registered broker, fenced or not, in this broker's eyes (DescribeCluster v2, KIP-1073).
     """
 
@@ -48,6 +49,7 @@ class BrokerView:
     metadata_high_watermark: int | None = None
     controller: int | None = None
     controller_epoch: int | None = None
+    voters: Mapping[int, int] = field(default_factory=dict)
     fenced: Mapping[int, bool] = field(default_factory=dict)
     partitions: Mapping[Partition, PartitionView] = field(default_factory=dict)
     internal: frozenset[str] = frozenset()  # topics that Kafka itself made

@@ -50,7 +50,7 @@ class Views:
                 cluster = connection.ask(asks.describe_cluster())
             except NoAnswer as silence:
                 return _silent(broker, silence, asked_ns)
-            controller, epoch, end, problem = _ask_quorum(connection)
+            (controller, epoch, end, problem), standing = _ask_quorum(connection)
         return BrokerView(
             broker=broker,
             reachable=True,
@@ -59,6 +59,7 @@ class Views:
             metadata_high_watermark=end,
             controller=controller,
             controller_epoch=epoch,
+            voters=standing,
             fenced=fenced(cluster),
             partitions=partitions(metadata),
             internal=frozenset(str(topic.name) for topic in metadata.topics if topic.is_internal),
@@ -131,6 +132,17 @@ def quorum(answer: DescribeQuorum) -> tuple[int | None, int | None, int | None, 
     return None, None, None, "describe_quorum: empty answer"
 
 
+def voters(answer: DescribeQuorum) -> dict[int, int]:
+    """Where each controller's log ends, as the active one knows: -1 where it does not. Empty after an error."""
+    return {
+        int(voter.replica_id): int(voter.log_end_offset)
+        for topic in answer.topics
+        for part in topic.partitions
+        if not answer.error_code and not part.error_code
+        for voter in part.current_voters
+    }
+
+
 def kafka_uuid(topic_id: uuid.UUID | None) -> str:
     """A topic id as Kafka's own tools print it: base64, URL-safe, unpadded."""
     return base64.urlsafe_b64encode((topic_id or uuid.UUID(int=0)).bytes).decode().rstrip("=")
@@ -141,11 +153,14 @@ def parse_uuid(text: str) -> uuid.UUID:
     return uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
-def _ask_quorum(connection: Connection) -> tuple[int | None, int | None, int | None, str | None]:
+def _ask_quorum(
+    connection: Connection,
+) -> tuple[tuple[int | None, int | None, int | None, str | None], dict[int, int]]:
     try:
-        return quorum(connection.ask(asks.describe_quorum(), timeout_s=QUORUM_ANSWER_S))
+        answer = connection.ask(asks.describe_quorum(), timeout_s=QUORUM_ANSWER_S)
     except NoAnswer as silence:
-        return None, None, None, str(silence)
+        return (None, None, None, str(silence)), {}
+    return quorum(answer), voters(answer)
 
 
 def _silent(broker: int, silence: NoAnswer, asked_ns: int) -> BrokerView:

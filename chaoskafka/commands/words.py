@@ -7,11 +7,14 @@ import io
 from rich.console import Console
 from rich.table import Table
 
+from chaoskafka.cluster.conditions import MEANINGS
 from chaoskafka.commands.output import WIDTH_PLAIN, say
 from chaoskafka.errors import ExitCode, ScenarioError
 from chaoskafka.scenario.catalogue import Kind, members
 from chaoskafka.scenario.find import scenarios_by_name
 from chaoskafka.scenario.load import load_scenario
+from chaoskafka.scenario.nodes import NODES
+from chaoskafka.scenario.reference import summary_of
 
 
 def main() -> ExitCode:
@@ -21,6 +24,11 @@ def main() -> ExitCode:
     for kind in Kind:
         console.print(f"{kind.value}:")
         console.print(_table([(word, member.summary) for word, member in members(kind).items()]))
+        if kind is Kind.FAULT:
+            console.print("faults put together:")
+            console.print(_table([(word, summary_of(keys)) for word, keys in NODES.items()]))
+            console.print("conditions:")
+            console.print(_table([(word.value, meaning) for word, (_, meaning) in MEANINGS.items()]))
     console.print("scenarios:")
     console.print(_table([(name, _question(name)) for name in scenarios_by_name()]))
     say("\n".join(line.rstrip() for line in out.getvalue().splitlines()))

@@ -116,7 +116,7 @@ def fault_doubts(history: History) -> list[Doubt]:
     """The faults of the plan that were never seen to bite."""
     played = {fault.index: fault for fault in history.faults}
     found = []
-    for index in range(max(len(history.header.plan), len(played))):
+    for index in range(max(history.header.faults_planned, len(played))):
         fault = played.get(index)
         if fault is None:
             found.append(Doubt(Reason.FAULT_NOT_PROVEN, f"fault {index}", "it was never played"))

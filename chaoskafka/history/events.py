@@ -6,6 +6,8 @@ phase      {number, name, state: begin|end, error?}
 fault      {fault: index in the plan, word, state: beginning|active|healing|healed|failed|skipped, targets: [node id…],
             acted_ns, asked_ns?, evidence, proof}   proof on `active` and `healed`, the others on `active`
 worker     {worker, incarnation, state: started|exited, …}
+place      {state: begin|end, leader_of, on, moved, evidence}   leadership moved on purpose; moved: null: it was there
+condition  {condition: text, state: met|expired, within_s, waited_s?, error?}   what a plan waited for
 error      {where, type, text}
 recovered  {whole: bool, within_s, waited_s, limit_s, missing: [text…], unstarted: [node…]}   once, after everything was
             healed. whole: in time; within_s: how long it took since the last healing began, null: never in waited_s,

@@ -57,7 +57,7 @@ class RunHeader:
     scenario_file: str | None
     scenario: Mapping[str, Any]  # as loaded
     seed: int
-    plan: tuple[Mapping[str, Any], ...]
+    plan: tuple[Mapping[str, Any], ...]  # a tree: what has `steps` is no fault, but what it says of them
     expect: tuple[Mapping[str, Any], ...]
     versions: Mapping[str, str]  # chaoskafka, kafka, librdkafka, python, engine …
     replay: str  # the command that plays this run again
@@ -98,12 +98,22 @@ class RunHeader:
             raise HistoryError(f"{path}: damaged header: {broken}") from broken
         return header
 
+    @property
+    def faults_planned(self) -> int:
+        """How many faults the plan holds, all its rounds counted."""
+        return sum(map(_faults_of, self.plan))
+
     def topic(self, name: str) -> TopicFacts:
         """The topic of that name. Raises HistoryError when the run had none."""
         for facts in self.topics:
             if facts.name == name:
                 return facts
         raise HistoryError(f"the run had no topic {name!r}; it had {[t.name for t in self.topics]}")
+
+
+def _faults_of(planned: Any) -> int:
+    steps = planned.get("steps") if isinstance(planned, Mapping) else None
+    return 1 if steps is None else sum(map(_faults_of, steps))
 
 
 def _check_topics(topics: tuple[TopicFacts, ...]) -> None:

@@ -151,6 +151,20 @@ def acted(history: History) -> list[FaultWindow]:
     return [fault for fault in history.faults if fault.acted_ns is not None and fault.proof]
 
 
+def rivals(history: History, fault: FaultWindow) -> list[FaultWindow]:
+    """The other faults that were in force while this one was: what is seen then may be the doing of either."""
+    return [other for other in acted(history) if other.index != fault.index and _overlap(other, fault)]
+
+
+def _overlap(one: FaultWindow, other: FaultWindow) -> bool:
+    """Whether neither was healed before the other's deed."""
+    assert one.acted_ns is not None
+    assert other.acted_ns is not None
+    return (one.healed_ns is None or one.healed_ns >= other.acted_ns) and (
+        other.healed_ns is None or other.healed_ns >= one.acted_ns
+    )
+
+
 def recovery(history: History) -> Event | None:
     """The event that says whether the cluster became whole again; None when the run never got there."""
     return next((event for event in reversed(history.events) if event.event == "recovered"), None)

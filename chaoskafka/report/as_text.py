@@ -126,7 +126,7 @@ def _fault(fault: FaultTimes) -> Iterator[RenderableType]:
     window = unseen if fault.window_s is None else f"for {fault.window_s:.1f} s"
     yield Text.assemble(
         (f"failover over fault {fault.index}: {fault.word}", "bold"),
-        f" of node {hit}, {window}; seconds after the deed",
+        f" of node {hit}, {window}{_beside(fault)}; seconds after the deed",
     )
     moved = sorted(fault.partitions, key=lambda p: (p.new_leader is None, p.topic, p.partition))
     shown = moved[:PARTITIONS_SHOWN]
@@ -142,6 +142,11 @@ def _fault(fault: FaultTimes) -> Iterator[RenderableType]:
             yield Text(f"{times.topic}/{times.partition}: {times.note}")
     if len(moved) > len(shown):
         yield Text(f"… and {len(moved) - len(shown)} more partitions, in result.json")
+
+
+def _beside(fault: FaultTimes) -> str:
+    others = ", ".join(map(str, fault.overlaps))
+    return f", beside fault {others}" if others else ""
 
 
 def _cells(times: PartitionTimes) -> tuple[str, ...]:

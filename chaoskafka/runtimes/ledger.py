@@ -18,6 +18,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -95,7 +96,7 @@ class Unwritten:
 
 
 class RunLedger:
-    """The ledger of one run, for one thread. Its file is made at the first deed."""
+    """The ledger of one run. Thread-safe: faults may strike together. Its file is made at the first deed."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
@@ -103,6 +104,7 @@ class RunLedger:
         self._size_bytes = 0
         self._count = 0
         self._owed: dict[int, Owed] = {}
+        self._lock = threading.RLock()
 
     def act(self, nodes: Sequence[A], owed: Sequence[Owed], deed: Callable[[A], R]) -> list[R]:
         """Returns what the deed returned, in the order of `nodes`. Blocks for a write to the disk, and for the deeds.
@@ -110,9 +112,10 @@ class RunLedger:
         Raises EnvironmentFailure when the disk does not take the entries, and then nothing was done; and whatever the
         deed raises: then what is owed stays owed.
         """
-        announce(Point.BEFORE_WRITE)
-        self._owe(owed)
-        announce(Point.AFTER_WRITE)
+        with self._lock:
+            announce(Point.BEFORE_WRITE)
+            self._owe(owed)
+            announce(Point.AFTER_WRITE)
         done = []
         for node in nodes:
             done.append(deed(node))
@@ -122,11 +125,13 @@ class RunLedger:
 
     def tick(self, fault: int) -> None:
         """Never raises: an undo that stays on disk is done again by a heal, which does no harm."""
-        self._settle([number for number, owed in self._owed.items() if owed.fault == fault])
+        with self._lock:
+            self._settle([number for number, owed in self._owed.items() if owed.fault == fault])
 
     def tick_all(self) -> None:
         """The runtime has restored everything."""
-        self._settle(list(self._owed))
+        with self._lock:
+            self._settle(list(self._owed))
 
     def close(self, *, removed: bool) -> None:
         """The run ends. The file stays only if something is owed to nodes that were not `removed`."""

@@ -12,7 +12,8 @@ from chaoskafka.checks import Check
 from chaoskafka.errors import HistoryError
 from chaoskafka.scenario.bind import BindError, bind, plain
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, find
-from chaoskafka.scenario.model import Named, Scenario
+from chaoskafka.scenario.model import Named, PlanItem, PlanStep, Scenario
+from chaoskafka.scenario.nodes import LISTS, Flap
 
 
 def scenario_facts(scenario: Scenario) -> Mapping[str, Any]:
@@ -23,9 +24,28 @@ def scenario_facts(scenario: Scenario) -> Mapping[str, Any]:
         "cluster": plain(scenario.cluster),
         "topics": {name: plain(topic) for name, topic in scenario.topics.items()},
         "workloads": [{item.word: plain(item.value)} for item in scenario.workloads],
-        "plan": [{"after_s": step.after_s, step.word: plain(step.fault)} for step in scenario.plan],
+        "plan": [_item_facts(item) for item in scenario.plan],
         "expect": list(expect_facts(scenario)),
     }
+
+
+def _item_facts(item: PlanItem, *, at_once: bool = False) -> Mapping[str, Any]:
+    """`at_once`: of those that strike together none has a time of its own, nor has what only holds steps."""
+    facts: dict[str, Any] = {} if at_once or item.word in ("repeat", "sequence") else {"after_s": item.after_s}
+    if item.when is not None:
+        facts["when"] = item.when.facts
+    if item.no_wait:
+        facts["no_wait"] = True
+    if isinstance(item, PlanStep):
+        until = {} if item.until is None else {"until": item.until.facts}
+        return {**facts, item.word: {**plain(item.fault), **until}}
+    keys = plain(item.keys)
+    if "steps" in keys:
+        keys["steps"] = [_item_facts(below, at_once=item.word == "together") for below in item.items]
+    for step in item.items if isinstance(item.keys, Flap) else ():
+        assert isinstance(step, PlanStep)
+        keys[step.word] = {key: value for key, value in plain(step.fault).items() if key != "for_s"}  # down_s says it
+    return {**facts, item.word: keys["steps"] if item.word in LISTS else keys}
 
 
 def expect_facts(scenario: Scenario) -> tuple[Mapping[str, Any], ...]:

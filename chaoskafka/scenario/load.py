@@ -20,11 +20,12 @@ from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME, PROTECTIONS
 from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
-from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanStep, Scenario
+from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanItem, Scenario
 from chaoskafka.scenario.needs import lacking, unprotected
 from chaoskafka.scenario.overrides import VARIABLE, override
 from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules, too_long
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, YamlPath, read_tree
+from chaoskafka.scenario.steps import StepReader
 
 T = TypeVar("T")
 
@@ -130,11 +131,11 @@ class _Reading:
                 self.add((key,), f"unknown key {shown(key)}{did_you_mean(key, KEYS)}")
         if not NAME.match(name):
             self.add((), f"the file's name {name!r} names the run's directory: {NAME_RULE}")
-        title = self._bound(("title",), str | None)
+        title = self.bound(("title",), str | None)
         if title is not None and not 0 < len(title) <= TITLE_MAX:
             self.add(("title",), f"{shown(title)} has {len(title)} characters; a title has 1 to {TITLE_MAX}")
-        seed, timeout_s = self._bound(("seed",), int | None), self._bound(("timeout_s",), float | None)
-        cluster = self._bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
+        seed, timeout_s = self.bound(("seed",), int | None), self.bound(("timeout_s",), float | None)
+        cluster = self.bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
         topics, workloads = self._topics(top.get("topics")), self._workloads(top)
         plan, expect = self._plan(top), self._expect(top, workloads)
         if self.problems or cluster is None:
@@ -155,38 +156,23 @@ class _Reading:
 
     def fault(self) -> Named[Fault] | None:
         """The whole tree as one fault."""
-        return self._named(Kind.FAULT, self._tree.value, ())
+        return self.named(Kind.FAULT, self._tree.value, ())
 
     def _topics(self, written: Any) -> dict[str, TopicSpec]:
         if not isinstance(written, Mapping) or not written:
             got = f"got {shown(written)}; " if "topics" in self._tree.value else ""
             self.add(("topics",), f"{got}at least one topic is needed: a mapping of names to partitions and the like")
             return {}
-        bound = {name: self._bound(("topics", name), TopicSpec) for name in written}
+        bound = {name: self.bound(("topics", name), TopicSpec) for name in written}
         return {name: spec for name, spec in bound.items() if spec is not None}
 
     def _workloads(self, top: Mapping[str, Any]) -> tuple[Named[object], ...]:
-        items = self._list(top.get("workloads"), ("workloads",))
-        found = [self._named(Kind.WORKLOAD, item, ("workloads", i)) for i, item in enumerate(items)]
+        items = self.list_at(top.get("workloads"), ("workloads",))
+        found = [self.named(Kind.WORKLOAD, item, ("workloads", i)) for i, item in enumerate(items)]
         return tuple(item for item in found if item is not None)
 
-    def _plan(self, top: Mapping[str, Any]) -> tuple[PlanStep, ...]:
-        items = self._list(top.get("plan"), ("plan",))
-        found = [self._step(item, ("plan", i)) for i, item in enumerate(items)]
-        return tuple(step for step in found if step is not None)
-
-    def _step(self, item: Any, path: YamlPath) -> PlanStep | None:
-        if not isinstance(item, Mapping):
-            self.add(path, f"expected after_s and one fault, got {shown(item)}")
-            return None
-        fault = self._named(Kind.FAULT, {k: v for k, v in item.items() if k != "after_s"}, path)
-        if "after_s" not in item:
-            self.add(path, "after_s is missing: how many seconds of steady load come before the fault")
-            return None
-        after_s = self._bound((*path, "after_s"), float)
-        if fault is None or after_s is None:
-            return None
-        return PlanStep(after_s=after_s, word=fault.word, fault=fault.value)
+    def _plan(self, top: Mapping[str, Any]) -> tuple[PlanItem, ...]:
+        return StepReader(self).items(top.get("plan"), ("plan",))
 
     def _expect(self, top: Mapping[str, Any], workloads: Sequence[Named[object]]) -> tuple[Named[Check], ...]:
         reads = any(getattr(item.value, "group", None) for item in workloads)
@@ -194,8 +180,8 @@ class _Reading:
             # Without a consumer nothing is delivered, and the check for it could never be anything but unknown.
             words = [word for word in DEFAULT_EXPECT if reads or word != "all_delivered"]
             return tuple(Named(word=word, value=find(Kind.CHECK, word)()) for word in words)
-        items = self._list(top["expect"], ("expect",))
-        found = [self._named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
+        items = self.list_at(top["expect"], ("expect",))
+        found = [self.named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
         self._unfit([item.word if item is not None else None for item in found], reads=reads)
         return tuple(item for item in found if item is not None and item.word != ALWAYS_ON)
 
@@ -210,7 +196,7 @@ class _Reading:
         if set(words) == {ALWAYS_ON}:
             self.add(("expect",), f"{ALWAYS_ON} is judged in every run; ask for something else too")
 
-    def _list(self, written: Any, path: YamlPath) -> list[Any]:
+    def list_at(self, written: Any, path: YamlPath) -> list[Any]:
         if not isinstance(written, list) or not written:
             ask = "leave it out for the usual checks" if path == ("expect",) else "at least one is needed"
             self.add(path, f"expected a list with something in it, got {shown(written)}; {ask}")
@@ -220,7 +206,7 @@ class _Reading:
             return []
         return written
 
-    def _named(self, kind: Kind, item: Any, path: YamlPath) -> Named[Any] | None:
+    def named(self, kind: Kind, item: Any, path: YamlPath) -> Named[Any] | None:
         """`word` alone, or `{word: parameters}`."""
         if isinstance(item, str):
             item = {item: {}}
@@ -233,14 +219,14 @@ class _Reading:
         except UnknownWord as unknown:
             self.add((*path, word), str(unknown))
             return None
-        value = self._bound((*path, word), member, {} if parameters is None and not fields(member) else parameters)
+        value = self.bound((*path, word), member, {} if parameters is None and not fields(member) else parameters)
         if value is None:
             return None
         for field, problem in too_long(value):
             self.add((*path, word, field), problem)
         return Named(word=word, value=value)
 
-    def _bound(self, path: YamlPath, kind: Any, value: Any = ...) -> Any:
+    def bound(self, path: YamlPath, kind: Any, value: Any = ...) -> Any:
         """The value at `path`, or the given one, as a `kind`; None after a problem."""
         if value is ...:
             value = self._at(path)

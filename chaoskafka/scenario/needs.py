@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from chaoskafka.cluster.abilities import CanHostClients
 from chaoskafka.cluster.security import Protection
 from chaoskafka.errors import ScenarioError
-from chaoskafka.scenario.model import Scenario
+from chaoskafka.scenario.model import Scenario, steps_of
 from chaoskafka.scenario.source import YamlPath, show
 
 
@@ -27,7 +27,7 @@ def unprotected(
 def lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> Iterator[tuple[YamlPath, str]]:
     """Each fault and each workload that `runtime` cannot play, and why."""
     needs: list[tuple[YamlPath, str, tuple[type, ...]]] = [
-        (("plan", i, step.word), step.word, step.fault.needs) for i, step in enumerate(scenario.plan)
+        (step.path, step.word, step.fault.needs) for step in steps_of(scenario.plan)
     ]
     needs += [(("workloads", i, item.word), item.word, (CanHostClients,)) for i, item in enumerate(scenario.workloads)]
     for path, word, needed in needs:

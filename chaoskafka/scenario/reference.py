@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from chaoskafka import pages
+from chaoskafka.cluster.conditions import MEANINGS
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.scenario.bind import wanted
 from chaoskafka.scenario.catalogue import Kind, find, members
+from chaoskafka.scenario.nodes import LISTS, NODES
 
 
 def reference() -> str:
@@ -28,6 +30,8 @@ def reference() -> str:
         parts += [f"## {kind.value.capitalize()}", ""]
         for word in members(kind):
             parts += _section(word, find(kind, word), level=3)
+        if kind is Kind.FAULT:
+            parts += _plan()
     return "\n".join(parts)
 
 
@@ -37,9 +41,7 @@ def renewed(document: str) -> str:
 
 
 def _section(word: str, kind: type, *, level: int) -> Iterator[str]:
-    said = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
-    summary = re.sub(r" Raises ValueError[^.]*\.", "", said)  # for those who write Python, not YAML
-    yield from (f"{'#' * level} `{word}`", "", summary, "")
+    yield from (f"{'#' * level} `{word}`", "", summary_of(kind), "")
     own = [field for field in fields(kind) if field.init]
     if not own:
         yield from ("No keys: write the word alone.", "")
@@ -50,6 +52,25 @@ def _section(word: str, kind: type, *, level: int) -> Iterator[str]:
         takes = wanted(hints[field.name])
         yield f"| `{field.name}` | {takes} | {_default(field)} | {meanings.get(field.name, '')} |"
     yield ""
+
+
+def _plan() -> Iterator[str]:
+    """The words that put faults together, and the conditions."""
+    yield from ("## Faults put together", "")
+    for word, keys in NODES.items():
+        if word in LISTS:
+            (steps,) = _meanings(keys).values()
+            yield from (f"### `{word}`", "", summary_of(keys), "", f"Takes a list: {steps}.", "")
+        else:
+            yield from _section(word, keys, level=3)
+    yield from ("## Conditions", "", "| condition | takes | holds when |", "| --- | --- | --- |")
+    yield from (f"| `{word}` | {takes} | {meaning} |" for word, (takes, meaning) in MEANINGS.items())
+    yield ""
+
+
+def summary_of(kind: type) -> str:
+    said = " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split())
+    return re.sub(r" Raises ValueError[^.]*\.", "", said)  # for those who write Python, not YAML
 
 
 def _default(field: Field[Any]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
+from chaoskafka.cluster.conditions import Condition, Word
 from chaoskafka.cluster.config import config_problems
 from chaoskafka.cluster.moving import OTHER, broker_of
 from chaoskafka.cluster.spec import TopicSpec
@@ -19,13 +20,15 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.versions import ACCEPTED, near
 from chaoskafka.scenario.bind import shown
 from chaoskafka.scenario.catalogue import did_you_mean
-from chaoskafka.scenario.model import Scenario
+from chaoskafka.scenario.model import PlanItem, PlanStep, Scenario, nodes_of, played, steps_of
+from chaoskafka.scenario.nodes import Place
 from chaoskafka.scenario.source import YamlPath
 
 NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,200}\Z")
 NAME_RULE = "1 to 200 letters, digits, '.', '_' and '-', for it goes into file names"
 SECONDS_MAX = 7 * 24 * 3600.0  # a week: longer than any soak; what is above is a slip, often milliseconds
 PARTITIONS_MAX = 1000  # of all topics: each is timed, audited and has files of its own
+FAULTS_MAX = 1000  # of all rounds: a soak of a day with a fault every two minutes has 720
 TIMEOUT_MIN_S = 1.0  # as of --timeout-s
 SEED_MAX = 2**63 - 1  # whatever holds seeds as 64-bit numbers can hold this one
 # Load is steady when each partition had an acknowledgement of late, and nobody waits longer than a minute for it to
@@ -125,24 +128,60 @@ def _text(part: object, field: str) -> str | None:
 
 
 def _plan(scenario: Scenario) -> Iterator[Broken]:
-    for i, step in enumerate(scenario.plan):
-        if not 0 <= step.after_s <= SECONDS_MAX:
-            yield ("plan", i, "after_s"), f"{step.after_s:g} is not between 0 and {SECONDS_MAX:g} s (a week)"
-        if getattr(step.fault, "for_s", ...) is None:
-            why = "the next fault waits until the cluster is whole, which this one would prevent"
-            if step is scenario.plan[-1]:
-                why = "the plan ends here, so the fault would be healed at once"
-            yield ("plan", i, step.word), f"for_s is missing: {why}"
-        for name, problem in _leadership(scenario, step.fault):
-            yield ("plan", i, step.word, name), problem
-        misfit = getattr(step.fault, "misfit", lambda _: None)(scenario.cluster)
-        if misfit is not None:
-            yield ("plan", i, step.word), misfit
-        for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
-            target = getattr(step.fault, field.name)
-            if isinstance(target, Target):
-                for problem in (*_target(scenario, target), *_nobody(scenario, target)):
-                    yield ("plan", i, step.word, field.name), problem
+    if (faults := played(scenario.plan)) > FAULTS_MAX:
+        yield ("plan",), f"{faults} faults are played in all; at most {FAULTS_MAX}"
+    elif not faults:
+        yield ("plan",), "no fault is played"
+    last = scenario.plan[-1]
+    items: list[PlanItem] = [*steps_of(scenario.plan), *nodes_of(scenario.plan)]
+    for item in items:
+        if not 0 <= item.after_s <= SECONDS_MAX:
+            problem = f"{item.after_s:g} is not between 0 and {SECONDS_MAX:g} s (a week)"
+            yield (*item.path[:-1], "after_s"), problem
+        for path, condition in ((item.path[:-1], item.when), (item.path, getattr(item, "until", None))):
+            for problem in _condition(scenario, condition) if condition is not None else ():
+                yield (*path, "when" if condition is item.when else "until"), problem
+        if isinstance(item, PlanStep):
+            yield from _step(scenario, item, is_last=item is last)
+        elif isinstance(item.keys, Place):
+            for problem in _target(scenario, item.keys.target("leader")):
+                yield (*item.path, "leader_of"), problem
+        else:
+            yield from ((((*item.path, name), problem)) for name, problem in too_long(item.keys))
+
+
+def _step(scenario: Scenario, step: PlanStep, *, is_last: bool) -> Iterator[Broken]:
+    if getattr(step.fault, "for_s", ...) is None and step.until is None:
+        why = "the next fault waits until the cluster is whole, which this one would prevent"
+        if is_last:
+            why = "the plan ends here, so the fault would be healed at once"
+        yield step.path, f"for_s is missing: {why}"
+    for name, problem in _leadership(scenario, step.fault):
+        yield (*step.path, name), problem
+    misfit = getattr(step.fault, "misfit", lambda _: None)(scenario.cluster)
+    if misfit is not None:
+        yield step.path, misfit
+    for field in fields(step.fault):  # type: ignore[arg-type]  # every fault is a dataclass: the catalogue saw to it
+        target = getattr(step.fault, field.name)
+        if isinstance(target, Target):
+            for problem in (*_target(scenario, target), *_nobody(scenario, target)):
+                yield (*step.path, field.name), problem
+
+
+def _condition(scenario: Scenario, condition: Condition) -> Iterator[str]:
+    partition = condition.partition
+    topic = partition[0] if partition else condition.topic
+    if topic is not None and topic not in scenario.topics:
+        yield f"no topic is called {shown(topic)}{did_you_mean(topic, scenario.topics)}"
+    elif partition is not None and partition[1] >= scenario.topics[partition[0]].partitions:
+        last = scenario.topics[partition[0]].partitions - 1
+        yield f"{partition[0]}/{partition[1]}: the partitions of {partition[0]} are 0 to {last}"
+    if condition.word is Word.FENCED and condition.number is not None:
+        brokers = scenario.cluster.broker_ids
+        if condition.number not in brokers:
+            yield f"there is no broker {condition.number}; there are {', '.join(map(str, brokers))}"
+    if condition.within_s is not None and condition.within_s > SECONDS_MAX:
+        yield f"within_s: {condition.within_s:g} is above {SECONDS_MAX:g} s (a week)"
 
 
 def _leadership(scenario: Scenario, fault: object) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import acted, groups, parted
+from chaoskafka.history.views import acted, groups, parted, rivals
 from chaoskafka.timing.gaps import longest_gap
 from chaoskafka.timing.leadership import Change, answers, change_over, in_sync_again, live_brokers, sightings
 from chaoskafka.timing.spans import Span, Stalls, after, deed_of
@@ -32,7 +32,8 @@ class _Scene:
     fault: FaultWindow
     acted_ns: int
     deed: Span
-    until_ns: int | None  # the next fault's deed
+    until_ns: int | None  # the deed of the next fault that is not one of the rivals, or the next move of leadership
+    rivals: tuple[FaultWindow, ...]  # in force at the same time
     stalls: Stalls
     comparable: frozenset[str]  # of "produce", "consume", "observe": whose clock is the events' clock
     last_heard_ns: dict[str, int]  # per client
@@ -42,6 +43,7 @@ class _Scene:
 def failover(history: History) -> tuple[FaultTimes, ...]:
     """The times of every fault that was played. One that never bit has no partitions, one never healed no window."""
     deeds = [fault.acted_ns for fault in acted(history) if fault.acted_ns is not None]
+    deeds += [event.at_ns for event in history.events if event.event == "place"]
     shared = _comparable(history), Stalls.of(history), _last_heard(history)
     return tuple(_of_fault(history, fault, deeds, shared) for fault in history.faults)
 
@@ -53,12 +55,15 @@ def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _S
     if fault.acted_ns is None or not fault.proof:
         return FaultTimes(index=fault.index, word=fault.word, targets=fault.targets, window_s=None, partitions=())
     comparable, stalls, last_heard_ns = shared
+    at_the_same_time = tuple(rivals(history, fault))
+    at_once = {rival.acted_ns for rival in at_the_same_time}
     scene = _Scene(
         history=history,
         fault=fault,
         acted_ns=fault.acted_ns,
         deed=deed_of(fault),
-        until_ns=min((deed for deed in deeds if deed > fault.acted_ns), default=None),
+        until_ns=min((deed for deed in deeds if deed > fault.acted_ns and deed not in at_once), default=None),
+        rivals=at_the_same_time,
         stalls=stalls,
         comparable=comparable,
         last_heard_ns=last_heard_ns,
@@ -69,6 +74,7 @@ def _of_fault(history: History, fault: FaultWindow, deeds: list[int], shared: _S
         targets=fault.targets,
         window_s=(fault.healed_ns - fault.acted_ns) / NS_PER_S if fault.healed_ns is not None else None,
         partitions=tuple(_of_partition(scene, partition) for partition in history.partitions),
+        overlaps=tuple(rival.index for rival in scene.rivals),
     )
 
 
@@ -103,7 +109,7 @@ def _leadership(scene: _Scene, partition: TopicPartition) -> tuple[Change, tuple
         return Change(old_leader=None, old_epoch=None), (), None
     said = answers(scene.history, partition)
     change = change_over(said, scene.fault, scene.until_ns)
-    brokers = live_brokers(scene.history, scene.fault)
+    brokers = live_brokers(scene.history, scene.fault, scene.rivals)
     seen_by = tuple(
         BrokerSight(broker=broker, seen=after(span, scene.deed, scene.stalls))
         for broker, span in sightings(said, change, brokers).items()
@@ -137,7 +143,7 @@ def _after(scene: _Scene, partition: TopicPartition, successes: pl.DataFrame, ch
     """The successes under the new leader; where none was elected, those after the deed."""
     if change.new_epoch is None:
         return successes.filter(pl.col("lo_ns") > scene.acted_ns)
-    later = successes.filter(pl.col("hi_ns") > scene.acted_ns)
+    later = successes.filter(pl.col("hi_ns") > scene.deed.lo_ns)
     return written_since(later, change.new_epoch, scene.history, partition)
 
 
@@ -162,6 +168,10 @@ def _note(scene: _Scene, partition: TopicPartition, change: Change, *, loaded: b
         why.append("no broker had named a leader before the fault")
     elif change.new_epoch is not None and partition not in scene.history.ends:
         why.append("not audited: which acknowledgement lies in the new epoch is unknown")
+    if change.new_leader is not None and (others := _others_doing(scene, change)):
+        why.append(
+            f"fault {', '.join(map(str, others))} was in force too: whose doing the new leader is cannot be told"
+        )
     if "produce" not in scene.comparable:
         why.append("producers stood on another clock")
     elif not loaded:
@@ -169,6 +179,14 @@ def _note(scene: _Scene, partition: TopicPartition, change: Change, *, loaded: b
     if "consume" not in scene.comparable:
         why.append("consumers stood on another clock")
     return "; ".join(why) or None
+
+
+def _others_doing(scene: _Scene, change: Change) -> list[int]:
+    """The faults in force at the same time that may be why leadership moved: who hit the old leader, else any."""
+    hit = [rival.index for rival in scene.rivals if change.old_leader in rival.targets]
+    if change.old_leader in scene.fault.targets:
+        return hit
+    return hit or [rival.index for rival in scene.rivals]
 
 
 def _comparable(history: History) -> frozenset[str]:

@@ -15,7 +15,7 @@ from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.timing.spans import Span
+from chaoskafka.timing.spans import Span, deed_of
 
 NOBODY = -1
 
@@ -67,10 +67,10 @@ def _answers(history: History) -> dict[TopicPartition, list[Said]]:
     return found
 
 
-def live_brokers(history: History, fault: FaultWindow) -> list[int]:
-    """The brokers of the cluster that this fault did not hit."""
+def live_brokers(history: History, fault: FaultWindow, rivals: Sequence[FaultWindow] = ()) -> list[int]:
+    """The brokers of the cluster that neither this fault hit nor one that was in force at the same time."""
     brokers = [int(node) for node, roles in history.header.nodes.items() if "broker" in roles]
-    return sorted(set(brokers) - set(fault.targets))
+    return sorted(set(brokers).difference(fault.targets, *(rival.targets for rival in rivals)))
 
 
 def watched_until_ns(history: History, broker: int) -> int | None:
@@ -95,14 +95,15 @@ def change_over(said: Sequence[Said], fault: FaultWindow, until_ns: int | None) 
     The newest metadata wins (KIP-320): the old leader is the one of the highest epoch known before the deed. The new
     one is the first other leader of a higher epoch; a moment without any leader is not a new leader.
     """
-    assert fault.acted_ns is not None
-    before = [answer for answer in said if answer.hi_ns <= fault.acted_ns and answer.leader != NOBODY]
+    # A deed that took time, as a request for an election does, may have had its effect before it was answered.
+    acted_ns = deed_of(fault).lo_ns
+    before = [answer for answer in said if answer.hi_ns <= acted_ns and answer.leader != NOBODY]
     if not before:
         return Change(old_leader=None, old_epoch=None)
     old = max(before, key=_by_epoch)
     later = [
         answer
-        for answer in _between(said, fault.acted_ns, until_ns)
+        for answer in _between(said, acted_ns, until_ns)
         if answer.epoch > old.epoch and answer.leader not in (NOBODY, old.leader)
     ]
     if not later:
@@ -126,9 +127,8 @@ def in_sync_again(
     said: Sequence[Said], fault: FaultWindow, until_ns: int | None, brokers: Sequence[int]
 ) -> Span | None:
     """When a live broker first named the full ISR again after it had named a smaller one; None: that was not seen."""
-    assert fault.acted_ns is not None
     saw_it_shrunk: set[int] = set()
-    for answer in _between(said, fault.acted_ns, until_ns):
+    for answer in _between(said, deed_of(fault).lo_ns, until_ns):
         if answer.broker in brokers and not answer.in_sync:
             saw_it_shrunk.add(answer.broker)
         elif answer.broker in saw_it_shrunk:

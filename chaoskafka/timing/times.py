@@ -70,3 +70,10 @@ class FaultTimes:
     targets: tuple[int, ...]
     window_s: float | None  # from acted to healed; None: it never bit, or never healed
     partitions: tuple[PartitionTimes, ...]
+    overlaps: tuple[int, ...] = ()  # the faults that were in force at the same time, by their index
+
+    @property
+    def name(self) -> str:
+        """For people: with those that what is seen may be the doing of."""
+        others = ", ".join(map(str, self.overlaps))
+        return f"fault {self.index}" + (f" (and fault {others})" if others else "")

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from chaoskafka.cluster.conditions import Word
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ExitCode
 from chaoskafka.report.result import CheckResult, Result
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.scenario.load import KEYS, load_text
-from chaoskafka.scenario.model import DEFAULT_EXPECT
+from chaoskafka.scenario.model import DEFAULT_EXPECT, played
+from chaoskafka.scenario.nodes import LISTS, NODES
 from chaoskafka.scenario.reference import renewed
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -58,3 +60,18 @@ def test_every_exit_code_is_documented() -> None:
 def test_every_key_of_result_json_is_documented() -> None:
     names = [field.name for kind in (Result, CheckResult) for field in fields(kind)]
     assert [name for name in names if f"`{name}`" not in RESULTS] == []
+
+
+def test_every_word_that_puts_faults_together_and_every_condition_is_documented() -> None:
+    for word, keys in NODES.items():
+        section = SCENARIOS.partition(f"\n### `{word}`\n")[2].partition("\n### ")[0]
+        assert section, word
+        if word not in LISTS:
+            assert [field.name for field in fields(keys) if f"| `{field.name}` |" not in section] == []
+    assert [word for word in Word if f"\n| `{word}` |" not in SCENARIOS] == []
+
+
+def test_the_example_of_a_plan_loads() -> None:
+    example = SCENARIOS.split("```yaml\n")[2].partition("```")[0]
+    head = "topics: {orders: {}}\nworkloads: [{produce: {topic: orders}}]\n"
+    assert played(load_text(head + example, name="example").plan) == 2 + 3 + 10 + 1

@@ -181,6 +181,65 @@ def test_each_of_two_faults_is_timed_by_itself(run: Copy) -> None:
     assert [partition.old_leader for partition in second.partitions] == [2, 2]
 
 
+def a_second_fault(run: Copy, *, later_s: float, targets: list[int]) -> None:
+    """The same again, `later_s` later, while the first one is in force; its events are interleaved."""
+    events = run.run_dir / "events.jsonl"
+    rows = [json.loads(line) for line in events.read_text().splitlines()]
+    shift_ns = int(later_s * 10**9)
+    again = [
+        row
+        | {"fault": 1, "at_ns": row["at_ns"] + shift_ns}
+        | ({"acted_ns": SHAPE.acted_ns + shift_ns, "targets": targets} if "acted_ns" in row else {})
+        for row in rows
+        if row["event"] == "fault"
+    ]
+    events.write_text("".join(json.dumps(row) + "\n" for row in [*rows, *again]))
+    run.json("run.json", lambda header: {**header, "plan": header["plan"] * 2})
+
+
+def test_of_two_at_the_same_time_each_has_the_failover_and_who_caused_it_is_not_guessed(run: Copy) -> None:
+    a_second_fault(run, later_s=0.1, targets=[3])
+    first, second = failover(open_history(run.run_dir))
+    assert (first.overlaps, second.overlaps) == ((1,), (0,))
+    assert first.name == "fault 0 (and fault 1)"
+    hit, of_other = led_by_the_victim(first), led_by_the_victim(second)
+    assert hit.new_epoch == of_other.new_epoch == SHAPE.new_epoch(0), "the deed of one does not end the other"
+    assert [sight.broker for sight in hit.seen_by] == [2], "who was hit by the other is not asked"
+    assert hit.note is None, "it hit the old leader, and the other one did not"
+    assert of_other.note is not None
+    assert "fault 0 was in force too: whose doing the new leader is cannot be told" in of_other.note
+
+
+def test_two_that_hit_the_same_leader_are_both_named(run: Copy) -> None:
+    a_second_fault(run, later_s=0.1, targets=[VICTIM])
+    first, second = failover(open_history(run.run_dir))
+    for times, other in ((first, 1), (second, 0)):
+        assert f"fault {other} was in force too" in (led_by_the_victim(times).note or "")
+
+
+def test_leadership_that_was_placed_belongs_to_no_fault(run: Copy) -> None:
+    """It was moved between the deed and what brokers tell: as if the election were the next step's."""
+    events = run.run_dir / "events.jsonl"
+    placed = {"at_ns": SHAPE.acted_ns + 10**8, "event": "place", "state": "begin"}
+    events.write_text(events.read_text() + json.dumps(placed) + "\n")
+    assert {partition.new_leader for partition in the_fault(run).partitions} == {None}
+
+
+def test_what_brokers_knew_before_a_slow_deed_was_answered_is_its_effect(run: Copy) -> None:
+    before = led_by_the_victim(the_fault(run))
+    late_ns = SHAPE.elected_ns + 10**9
+    events = run.run_dir / "events.jsonl"
+    rows = [json.loads(line) for line in events.read_text().splitlines()]
+    for row in rows:
+        if "acted_ns" in row:
+            row |= {"asked_ns": row["acted_ns"], "acted_ns": late_ns}
+    events.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    after = led_by_the_victim(the_fault(run))
+    assert (after.new_leader, after.new_epoch) == (before.new_leader, before.new_epoch)
+    assert after.seen_by[0].seen.lo_s == 0
+    assert after.seen_by[0].seen.hi_s == pytest.approx(before.seen_by[0].seen.hi_s)
+
+
 def test_without_an_audit_no_acknowledgement_is_called_a_redirect(run: Copy) -> None:
     alterations.never_audit(run)
     run.table("audit/record", lambda records: records.clear())

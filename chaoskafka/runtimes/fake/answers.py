@@ -142,6 +142,7 @@ class Broker:
     def _describe_quorum(self, schema: Any, _: Any) -> Any:
         with self._kafka.now() as control:
             controller, epoch, end = control.controller, control.controller_epoch, control.metadata_end
+            voters = {voter: end if control.is_up(voter) else -1 for voter in control.voters}
         partition = schema.PartitionData(
             partition_index=i32(0),
             error_code=ErrorCode.none if controller is not None else ErrorCode.broker_not_available,
@@ -149,7 +150,10 @@ class Broker:
             leader_id=-1 if controller is None else controller,
             leader_epoch=i32(epoch),
             high_watermark=i64(end),
-            current_voters=(),
+            current_voters=tuple(
+                schema.ReplicaState(replica_id=voter, replica_directory_id=None, log_end_offset=i64(reached))
+                for voter, reached in voters.items()
+            ),
             observers=(),
         )
         topic = schema.TopicData(topic_name=asks.METADATA_LOG, partitions=(partition,))

@@ -73,7 +73,7 @@ class Control:
     def __init__(self, spec: ClusterSpec, timers: Timers, lies: frozenset[Lie], now_ns: int, reach: Reach) -> None:
         self.timers, self._lies, self._reach = timers, lies, reach
         self.told: set[Lie] = set()  # the lies that were really told
-        self._voters = [node.node_id for node in spec.members if node.is_controller]
+        self.voters = [node.node_id for node in spec.members if node.is_controller]
         self._lives = {node.node_id: _Life(changed_ns=now_ns) for node in spec.members}
         self.brokers = spec.broker_ids
         self.places: dict[Partition, Place] = {}
@@ -197,7 +197,7 @@ class Control:
         return (self.timers.session_s + late_s) * NS_PER_S
 
     def _rule(self, now_ns: int) -> None:
-        fit = [node for node in self._voters if self._has_majority(node)]
+        fit = [node for node in self.voters if self._has_majority(node)]
         if self.controller is not None and self.controller not in fit:
             self.controller, self._unruled_ns = None, max(self._relinked_ns, self._unruled_ns)
         if fit and self.controller is None and now_ns - self._unruled_ns >= self.timers.election_s * NS_PER_S:
@@ -207,8 +207,8 @@ class Control:
 
     def _has_majority(self, voter: int) -> bool:
         """Whether a voter lives and is heard by more than half of all."""
-        heard = [node for node in self._voters if self.is_up(node) and self._hears(node, voter)]
-        return self.is_up(voter) and len(heard) > len(self._voters) // 2
+        heard = [node for node in self.voters if self.is_up(node) and self._hears(node, voter)]
+        return self.is_up(voter) and len(heard) > len(self.voters) // 2
 
     def _hears(self, node: int, voter: int) -> bool:
         return node == voter or self._reach(node, voter, Plane.CONTROLLER)
