@@ -10,7 +10,7 @@ from chaoskafka.cluster.config import FAST
 from chaoskafka.cluster.spec import Timeouts
 from chaoskafka.scenario.find import SHIPPED, find_scenario, scenarios_by_name
 from chaoskafka.scenario.load import load_scenario
-from chaoskafka.scenario.model import DEFAULT_EXPECT, PlanStep, Scenario
+from chaoskafka.scenario.model import DEFAULT_EXPECT, PlanStep, Scenario, steps_of
 from chaoskafka.setting import CLIENT_TIMER, CLIENT_TIMER_DEFAULT_MS
 
 ROOT = Path(__file__).parents[2] / "scenarios"
@@ -54,7 +54,7 @@ def test_no_limit_is_generous(path: Path) -> None:
     for item in scenario.expect:
         bound_s = elected_s + REDIRECT_S.get(item.word, 0.0)
         if item.word == "unavailable":
-            bound_s += max(_longer_s(scenario, step) for step in scenario.plan)
+            bound_s += max(_longer_s(scenario, step) for step in steps_of(scenario.plan))
         for name in ("within_s", "at_most_s"):
             limit_s = getattr(item.value, name, 0.0)
             assert limit_s <= GENEROUS * bound_s, f"{item.word}: {limit_s} s for a bound of {bound_s} s"
