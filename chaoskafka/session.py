@@ -173,10 +173,13 @@ class Session:
                 finally:
                     self.healing_ns = self.events.write("fault", state="healing", **facts)
         except Exception as failed:
-            if hit is None or not self._healed(facts, hit):
+            skipped = step.may_skip and hit is None and isinstance(failed, NoTarget)
+            if skipped:
+                self.progress.note(f"{step.word}: skipped: {failed}")
+            elif hit is None or not self._healed(facts, hit):
                 self.healing_ns = None  # recovery is counted from whatever restores it later
-            state = "skipped" if step.may_skip and hit is None and isinstance(failed, NoTarget) else "failed"
-            self.events.write("fault", state=state, **facts, error=f"{type(failed).__name__}: {told(failed)}")
+            error = f"{type(failed).__name__}: {told(failed)}"
+            self.events.write("fault", state="skipped" if skipped else "failed", **facts, error=error)
             raise
         self._healed(facts, hit)
 

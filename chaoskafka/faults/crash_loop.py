@@ -6,24 +6,17 @@ long enough to be let in again, so each of its deaths finds the log as the one b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from chaoskafka.clock import Deadline
 from chaoskafka.cluster.abilities import CanKill, Node, NodeState
 from chaoskafka.cluster.targets import Target
-from chaoskafka.cluster.undo import Undo
-from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import SIGKILLED, see_ended
+from chaoskafka.faults import Injected, Stage
+from chaoskafka.faults.ending import bring_back, kill_each, start_all
 from chaoskafka.faults.playing import (
-    Trouble,
     check_seconds,
-    injected,
-    on_each,
-    prove_each,
-    see_alive,
     states_of_running,
     window,
 )
@@ -59,36 +52,19 @@ class CrashLoop:
         latest = dict(states_of_running(what, chosen))
         with window(
             strike=lambda: self._crash(stage, chosen, latest),
-            heal=lambda: self._heal(what, chosen, latest),
-            take_back=lambda: self._start_all(chosen),
+            heal=lambda: bring_back(what, chosen, latest, self.heal_s),
+            take_back=lambda: start_all(chosen, self.heal_s),
         ) as hit:
             yield hit
 
     def _crash(self, stage: Stage, chosen: Sequence[CanKill], latest: dict[int, NodeState]) -> Injected:
         """`latest`: each node's newest process, kept up to date."""
-        first = self._kill(stage, chosen, latest)
+        first = kill_each(stage, chosen, latest, settle_s=self.settle_s)
         again = []
         for _ in range(self.times):
             for node in chosen:
                 node.start(within_s=self.heal_s)
                 latest[node.spec.node_id] = node.state()
             stage.clock.pause(self.up_s)
-            again.append(self._kill(stage, chosen, latest).proof)
+            again.append(kill_each(stage, chosen, latest, settle_s=self.settle_s).proof)
         return replace(first, proof={**first.proof, "again": again})
-
-    def _kill(self, stage: Stage, chosen: Sequence[CanKill], latest: Mapping[int, NodeState]) -> Injected:
-        deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
-        deadline = Deadline.after(self.settle_s)
-        proof = {
-            node.spec.name: see_ended(node, deed, latest[node.spec.node_id], deadline, SIGKILLED)
-            for node, deed in zip(chosen, deeds, strict=True)
-        }
-        return injected(chosen, deeds, proof)
-
-    def _heal(self, what: str, chosen: Sequence[CanKill], latest: Mapping[int, NodeState]) -> Proof:
-        deadline = Deadline.after(self.heal_s)
-        trouble = self._start_all(chosen)
-        return prove_each(what, chosen, lambda node: see_alive(node, latest[node.spec.node_id], deadline), trouble)
-
-    def _start_all(self, chosen: Sequence[CanKill]) -> Trouble:
-        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))

@@ -11,11 +11,11 @@ from contextlib import suppress
 from typing import Literal, Protocol, runtime_checkable
 
 from chaoskafka.clock import Deadline, wait_until
-from chaoskafka.cluster.abilities import CanKill, CanStop, Deed, Knock, Node, NodeState
+from chaoskafka.cluster.abilities import CanKill, CanStart, CanStop, Deed, Knock, Node, NodeState
 from chaoskafka.cluster.undo import Undo
 from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.playing import client_port, injected, see_bite
+from chaoskafka.faults.playing import Trouble, client_port, injected, on_each, prove_each, see_alive, see_bite
 
 SIGKILLED, STOPPED = 137, 143  # 128 + SIGKILL and 128 + SIGTERM, as every runtime reports them
 GRACE_S = 60.0  # a clean stop took 3 to 5 s; a broker with many partitions, or on a starved machine, takes longer
@@ -57,6 +57,17 @@ def see_ended(node: Node, deed: Deed, before: NodeState, deadline: Deadline, *co
         "out_of_memory": state.out_of_memory,
         "process_started_at": before.started_at,
     }
+
+
+def kill_each(stage: Stage, chosen: Sequence[CanKill], before: Mapping[int, NodeState], *, settle_s: float) -> Injected:
+    """SIGKILL every node, and see each dead. Blocks up to `settle_s`. Raises FaultFailed when one does not show."""
+    deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
+    deadline = Deadline.after(settle_s)
+    proof = {
+        node.spec.name: see_ended(node, deed, before[node.spec.node_id], deadline, SIGKILLED)
+        for node, deed in zip(chosen, deeds, strict=True)
+    }
+    return injected(chosen, deeds, proof)
 
 
 def stop_each(
@@ -109,3 +120,18 @@ def _ended(node: CanEnd, before: NodeState, grace: Deadline) -> bool:
 def _fenced_by(stage: Stage, node: Node) -> list[int]:
     """The brokers that call the node fenced by now: the controllers let it go before it ended."""
     return [view.broker for view in stage.look() if view.fenced.get(node.spec.node_id)]
+
+
+def start_all(nodes: Sequence[CanStart], within_s: float) -> Trouble:
+    """Start Kafka on every node, whatever happens to the others; returns what went wrong."""
+    return on_each(nodes, lambda node: node.start(within_s=within_s))
+
+
+def bring_back(what: str, nodes: Sequence[CanStart], before: Mapping[int, NodeState], within_s: float) -> Proof:
+    """Start Kafka on every node and see a new process answer. Blocks. Raises FaultFailed: `what` did not heal.
+
+    All starts come before the first proof: two controllers of three can only answer together.
+    """
+    deadline = Deadline.after(within_s)
+    trouble = start_all(nodes, within_s)
+    return prove_each(what, nodes, lambda node: see_alive(node, before[node.spec.node_id], deadline), trouble)

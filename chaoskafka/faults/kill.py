@@ -7,24 +7,17 @@ network, and the runtime's own account of the process says 137.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaoskafka.clock import Deadline
-from chaoskafka.cluster.abilities import CanKill, Node, NodeState
+from chaoskafka.cluster.abilities import CanKill, Node
 from chaoskafka.cluster.targets import Target
-from chaoskafka.cluster.undo import Undo
-from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import SIGKILLED, see_ended
+from chaoskafka.faults import Injected, Stage
+from chaoskafka.faults.ending import bring_back, kill_each, start_all
 from chaoskafka.faults.playing import (
-    Trouble,
     check_seconds,
-    injected,
-    on_each,
-    prove_each,
-    see_alive,
     states_of_running,
     window,
 )
@@ -55,31 +48,8 @@ class Kill:
         chosen = stage.resolve(self.target, CanKill)
         before = states_of_running(f"kill {self.target.text!r}", chosen)
         with window(
-            strike=lambda: self._kill(stage, chosen, before),
-            heal=lambda: self._heal(chosen, before),
-            take_back=lambda: self._start_all(chosen),
+            strike=lambda: kill_each(stage, chosen, before, settle_s=self.settle_s),
+            heal=lambda: bring_back(f"kill {self.target.text!r}", chosen, before, self.heal_s),
+            take_back=lambda: start_all(chosen, self.heal_s),
         ) as hit:
             yield hit
-
-    def _kill(self, stage: Stage, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Injected:
-        deeds = stage.act(chosen, lambda node: node.kill(), undo=Undo.START)
-        deadline = Deadline.after(self.settle_s)
-        proof = {
-            node.spec.name: see_ended(node, deed, before[node.spec.node_id], deadline, SIGKILLED)
-            for node, deed in zip(chosen, deeds, strict=True)
-        }
-        return injected(chosen, deeds, proof)
-
-    def _heal(self, chosen: Sequence[CanKill], before: Mapping[int, NodeState]) -> Proof:
-        deadline = Deadline.after(self.heal_s)
-        # All starts before the first proof: two controllers of three can only answer together.
-        trouble = self._start_all(chosen)
-        return prove_each(
-            f"kill {self.target.text!r}",
-            chosen,
-            lambda node: see_alive(node, before[node.spec.node_id], deadline),
-            trouble,
-        )
-
-    def _start_all(self, chosen: Sequence[CanKill]) -> Trouble:
-        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))

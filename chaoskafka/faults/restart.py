@@ -15,12 +15,10 @@ from chaoskafka.cluster.abilities import CanKill, CanStop, Node, NodeState
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import GRACE_S, CanEnd, stop_each
+from chaoskafka.faults.ending import GRACE_S, CanEnd, start_all, stop_each
 from chaoskafka.faults.playing import (
-    Trouble,
     check_seconds,
     note_trouble,
-    on_each,
     prove_each,
     see_alive,
     states_of_running,
@@ -55,13 +53,13 @@ class Restart:
         with window(
             strike=lambda: self._restart(what, stage, chosen, before),
             heal=lambda: self._heal(what, chosen, before),
-            take_back=lambda: self._start_all(chosen),
+            take_back=lambda: start_all(chosen, self.heal_s),
         ) as hit:
             yield hit
 
     def _restart(self, what: str, stage: Stage, chosen: Sequence[CanEnd], before: Mapping[int, NodeState]) -> Injected:
         hit = stop_each(stage, chosen, before, grace_s=self.grace_s, settle_s=self.settle_s)
-        if trouble := self._start_all(chosen):
+        if trouble := start_all(chosen, self.heal_s):
             failed = FaultFailed(f"{what}: it stopped and did not start: {trouble[0]}")
             note_trouble(failed, trouble[1:])
             raise failed from trouble[0]
@@ -70,6 +68,3 @@ class Restart:
     def _heal(self, what: str, chosen: Sequence[CanEnd], before: Mapping[int, NodeState]) -> Proof:
         deadline = Deadline.after(self.heal_s)
         return prove_each(what, chosen, lambda node: see_alive(node, before[node.spec.node_id], deadline), [])
-
-    def _start_all(self, chosen: Sequence[CanEnd]) -> Trouble:
-        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))

@@ -15,11 +15,9 @@ from chaoskafka.clock import NS_PER_S, Deadline
 from chaoskafka.cluster import sights
 from chaoskafka.cluster.abilities import CanKill, CanStop, Node, NodeState
 from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import GRACE_S, CanEnd, stop_each
+from chaoskafka.faults.ending import GRACE_S, CanEnd, start_all, stop_each
 from chaoskafka.faults.playing import (
-    Trouble,
     check_seconds,
-    on_each,
     prove_each,
     see_alive,
     states_of_running,
@@ -59,7 +57,7 @@ class RollingRestart:
         with window(
             strike=lambda: self._roll(stage, nodes, before, hit),
             heal=lambda: self._verify(nodes, before),
-            take_back=lambda: self._start_all(hit),
+            take_back=lambda: start_all(hit, self.heal_s),
         ) as injected:
             yield injected
 
@@ -98,9 +96,6 @@ class RollingRestart:
     def _verify(self, nodes: Sequence[CanEnd], before: Mapping[int, NodeState]) -> Proof:
         deadline = Deadline.after(self.heal_s)
         return prove_each(WHAT, nodes, lambda node: see_alive(node, before[node.spec.node_id], deadline), [])
-
-    def _start_all(self, nodes: Sequence[CanEnd]) -> Trouble:
-        return on_each(nodes, lambda node: node.start(within_s=self.heal_s))
 
 
 def _next(stage: Stage, left: Sequence[CanEnd]) -> tuple[CanEnd, int]:

@@ -6,22 +6,17 @@ ended. Address and disk stay. Seen to bite when the process ended by itself (143
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from chaoskafka.clock import Deadline
-from chaoskafka.cluster.abilities import CanKill, CanStop, Node, NodeState
+from chaoskafka.cluster.abilities import CanKill, CanStop, Node
 from chaoskafka.cluster.targets import Target
-from chaoskafka.faults import Injected, Proof, Stage
-from chaoskafka.faults.ending import GRACE_S, AfterGrace, CanEnd, stop_each
+from chaoskafka.faults import Injected, Stage
+from chaoskafka.faults.ending import GRACE_S, AfterGrace, CanEnd, bring_back, start_all, stop_each
 from chaoskafka.faults.playing import (
-    Trouble,
     check_seconds,
-    on_each,
-    prove_each,
-    see_alive,
     states_of_running,
     window,
 )
@@ -62,15 +57,7 @@ class Stop:
                 settle_s=self.settle_s,
                 after_grace=self.after_grace,
             ),
-            heal=lambda: self._heal(what, chosen, before),
-            take_back=lambda: self._start_all(chosen),
+            heal=lambda: bring_back(what, chosen, before, self.heal_s),
+            take_back=lambda: start_all(chosen, self.heal_s),
         ) as hit:
             yield hit
-
-    def _heal(self, what: str, chosen: Sequence[CanEnd], before: Mapping[int, NodeState]) -> Proof:
-        deadline = Deadline.after(self.heal_s)
-        trouble = self._start_all(chosen)
-        return prove_each(what, chosen, lambda node: see_alive(node, before[node.spec.node_id], deadline), trouble)
-
-    def _start_all(self, chosen: Sequence[CanEnd]) -> Trouble:
-        return on_each(chosen, lambda node: node.start(within_s=self.heal_s))

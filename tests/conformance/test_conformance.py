@@ -28,6 +28,7 @@ from chaoskafka.cluster.netrules import Action, Cut, Way, cut_batch, tables
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import CommandFailed, FaultFailed
+from chaoskafka.faults.crash_loop import CrashLoop
 from chaoskafka.faults.cut_clients import CutClients
 from chaoskafka.faults.isolate import Isolate
 from chaoskafka.faults.kill import Kill
@@ -35,6 +36,7 @@ from chaoskafka.faults.partition import Partition, Shape
 from chaoskafka.faults.pause import Pause
 from chaoskafka.faults.power_off import PowerOff
 from chaoskafka.faults.restart import Restart
+from chaoskafka.faults.rolling_restart import RollingRestart
 from chaoskafka.faults.stop import Stop
 from tests.conformance.conftest import Bench, Plays
 
@@ -46,6 +48,8 @@ FAULTS: dict[str, Plays] = {
     "kill of all": Kill(target=Target.parse("all")),
     "stop": Stop(target=TWO),
     "restart": Restart(target=TWO),
+    "crash_loop": CrashLoop(target=TWO, times=2, up_s=0.5),
+    "rolling_restart": RollingRestart(),
     "pause": Pause(target=TWO),
     "power_off": PowerOff(target=TWO),
     **{f"isolate, {action}": Isolate(target=TWO, action=action) for action in Action},

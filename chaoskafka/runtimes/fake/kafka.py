@@ -131,20 +131,6 @@ class FakeKafka:
                 )
                 control.add((name, number), place)
 
-    def elect_preferred(self, partition: Partition) -> bool:
-        """Let the first replica lead. False: it is not in sync, or there is no such partition."""
-        with self.now() as control:
-            place = control.places.get(partition)
-            return place is not None and control.elect_preferred(place, time.monotonic_ns())
-
-    def reassign(self, partition: Partition, replicas: Sequence[int]) -> bool:
-        """Let a partition have these replicas. False: there is no such partition."""
-        with self.now() as control:
-            place = control.places.get(partition)
-            if place is not None:
-                control.reassign(place, tuple(replicas), time.monotonic_ns())
-            return place is not None
-
     def coordinator(self, group: str) -> int | None:
         """Who coordinates a group; makes the offsets topic. None: nobody right now."""
         with self.now() as control:

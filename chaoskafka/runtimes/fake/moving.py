@@ -5,6 +5,7 @@ In: kio's schema and request, as of the version that the fake offers. Out: the a
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +21,9 @@ def elect_leaders(kafka: FakeKafka, schema: Any, request: Any) -> Any:
     """ElectLeaders, of the preferred kind."""
 
     def result(topic: str, number: int) -> Any:
-        done = kafka.elect_preferred((topic, number))
+        with kafka.now() as control:
+            place = control.places.get((topic, number))
+            done = place is not None and control.elect_preferred(place, time.monotonic_ns())
         code = ErrorCode.none if done else ErrorCode.preferred_leader_not_available
         return schema.PartitionResult(partition_id=number, error_code=code, error_message=None)
 
@@ -41,8 +44,11 @@ def reassign(kafka: FakeKafka, schema: Any, request: Any) -> Any:
     """AlterPartitionReassignments."""
 
     def response(topic: str, asked: Any) -> Any:
-        done = kafka.reassign((topic, asked.partition_index), asked.replicas)
-        code = ErrorCode.none if done else ErrorCode.unknown_topic_or_partition
+        with kafka.now() as control:
+            place = control.places.get((topic, asked.partition_index))
+            if place is not None:
+                control.reassign(place, tuple(map(int, asked.replicas)), time.monotonic_ns())
+        code = ErrorCode.none if place is not None else ErrorCode.unknown_topic_or_partition
         return schema.ReassignablePartitionResponse(
             partition_index=asked.partition_index, error_code=code, error_message=None
         )
