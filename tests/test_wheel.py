@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tarfile
 import zipfile
@@ -86,13 +87,13 @@ def test_words_scenarios_and_version_without_client_or_engine(bare: Installation
 
 
 def test_a_stored_run_is_judged_without_client_or_engine(bare: Installation) -> None:
-    run = shutil.copytree(ROOT / "tests" / "histories" / "base", bare.elsewhere / "run")
-    code, out, err = bare.call("check", "run")
-    assert (code, err) == (0, "")
-    assert out.startswith("PASS")
-    path = next((run / "audit" / "record").iterdir())
+    for name in ("good", "lossy"):
+        shutil.copytree(ROOT / "tests" / "histories" / "base", bare.elsewhere / name)
+    path = next((bare.elsewhere / "lossy" / "audit" / "record").iterdir())
     records = pl.read_parquet(path)
     records.filter(pl.col("offset") != records["offset"][records.height // 2]).write_parquet(path)
-    code, out, err = bare.call("check", "run")
+    code, out, err = bare.call("check", "good", "lossy", "--json", "results")
     assert (code, err) == (1, "")
-    assert out.startswith("FAIL")
+    assert out.startswith("PASS")
+    results = [json.loads(line) for line in (bare.elsewhere / "results").read_text().splitlines()]
+    assert [result["answer"] for result in results] == ["pass", "fail"]
