@@ -26,7 +26,7 @@ lint: bootstrap ## style, types, import directions
 	$(BIN)/lint-imports
 
 unit: bootstrap ## the tests that need no Docker
-	$(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m "not docker" -n 3 --dist worksteal  # one more than two cores: many only wait for a while
 
 nightly: bootstrap ## what is too long for every change: long tests, twenty times the properties' examples, all scenarios
 	CHAOSKAFKA_REQUIRE=docker $(BIN)/python -m pytest -m nightly

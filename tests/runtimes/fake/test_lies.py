@@ -85,7 +85,7 @@ TABLE: Mapping[Lie, Row] = {
         owner="new_leader",
         says="orders/0",
         settings=(f"{KILL}.for_s=0.8",),
-        limits={"new_leader": 0.4},
+        limits={"new_leader": 0.1},  # far below the delay: a machine that stood still meanwhile takes some of it away
     ),
     Lie.SERVE_LATE: Row(owner="unavailable", says="orders/0", limits={"unavailable": 0.4}),
     Lie.STAY_BEHIND: Row(owner="recovered", says="isr", patch=give_up_on_recovery),
