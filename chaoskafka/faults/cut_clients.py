@@ -31,7 +31,7 @@ class CutClients:
     """
 
     target: Target  # who is hit, looked up when the fault is injected
-    for_s: float | None = None  # how long it lasts; a plan cannot do without
+    for_s: float | None = None  # how long it lasts; a plan may say `until` instead
     ways: Way = Way.BOTH  # which packets are stopped: those that arrive at the target, those that leave it
     action: Action = Action.DROP  # drop: silence; reject: resets (both ways only)
     reset_connections: bool = False  # end stuck connections at the heal; else they wait for TCP's retransmission

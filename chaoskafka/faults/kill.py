@@ -34,7 +34,7 @@ class Kill:
     """
 
     target: Target  # who is hit, looked up when the fault is injected
-    for_s: float | None = None  # how long it stays dead; a plan cannot do without
+    for_s: float | None = None  # how long it stays dead; a plan may say `until` instead
     settle_s: float = 15.0  # for the kill to show: the engine notices a death after up to 0.8 s, more under load
     heal_s: float = 120.0  # for the node to answer again
 

@@ -61,7 +61,7 @@ class Partition:
     planes: tuple[Parted, ...] = ()  # what is cut: controllers, replication; empty: all traffic between them
     ways: Way = Way.BOTH  # of shape rest: which packets are stopped, those that arrive at the target, that leave it
     action: Action = Action.DROP  # drop: silence; reject: resets (both ways only)
-    for_s: float | None = None  # how long it lasts; a plan cannot do without
+    for_s: float | None = None  # how long it lasts; a plan may say `until` instead
     reset_connections: bool = False  # end stuck connections at the heal; else they wait for TCP's retransmission
     settle_s: float = 60.0  # for the cut to show: half a second for each knock in vain, more under load
     heal_s: float = 60.0  # for nodes to reach each other again

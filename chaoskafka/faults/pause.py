@@ -42,7 +42,7 @@ class Pause:
     """
 
     target: Target  # who is hit, looked up when the fault is injected
-    for_s: float | None = None  # how long it stands still; a plan cannot do without
+    for_s: float | None = None  # how long it stands still; a plan may say `until` instead
     settle_s: float = 15.0  # for the freeze to show: a knock that waits in vain takes 1 s, more under load
     heal_s: float = 30.0  # for the node to answer again: 0.3 s measured, more under load
 

@@ -44,7 +44,7 @@ class PowerOff:
     """
 
     target: Target  # who is hit, looked up when the fault is injected
-    for_s: float | None = None  # how long it is off; a plan cannot do without
+    for_s: float | None = None  # how long it is off; a plan may say `until` instead
     settle_s: float = 15.0  # for the silence and the death to show
     heal_s: float = 120.0  # for the node to answer again
 

@@ -32,7 +32,7 @@ class Stop:
     """
 
     target: Target  # who is hit, looked up when the fault is injected
-    for_s: float | None = None  # how long it stays down
+    for_s: float | None = None  # how long it stays down; a plan may say `until` instead
     grace_s: float = GRACE_S  # for the controlled shutdown, which took 3 to 5 s; then it is killed
     after_grace: AfterGrace = "fail"  # fail: a stop that became a kill leaves the run unknown; kill: its proof says so
     settle_s: float = 15.0  # for the end of the process to show
