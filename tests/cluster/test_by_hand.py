@@ -114,7 +114,7 @@ def test_a_fault_bites_is_shown_and_heals(terminal: Terminal) -> None:
 def test_what_a_dead_command_broke_the_next_heal_takes_back(terminal: Terminal) -> None:
     process = terminal.inject(KILL, "--for-s", "600")
     process.kill()
-    process.wait()
+    process.communicate()
     assert terminal.node(2)["process"] == "ended with 137"
     code, output = terminal.type("inject", "kill: {target: broker 3}", "--cluster", terminal.cluster)
     assert code == ExitCode.USAGE
@@ -132,6 +132,7 @@ def test_a_start_that_is_cut_short_leaves_nothing(engine: Engine, terminal: Term
     process = terminal.begin("up", "--name", name)
     wait_until("containers", read=lambda: objects_of(engine, name), good=bool, within_s=WITHIN_S, every_s=0.1)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=WITHIN_S) == ExitCode.INTERRUPTED
+    process.communicate(timeout=WITHIN_S)
+    assert process.returncode == ExitCode.INTERRUPTED
     assert objects_of(engine, name) == []
     assert terminal.type("inject", "kill: {target: leader of nothing/0}", "--cluster", terminal.cluster)[0] == 4
