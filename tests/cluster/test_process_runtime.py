@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from chaoskafka.clock import UNSTOPPABLE, MonotonicClock, wait_until
+from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Address, CanHostClients, Cluster, Knock
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
@@ -80,7 +81,7 @@ def opened(spec: ClusterSpec) -> Iterator[Cluster]:
     opens = PROCESS.prepare(spec, lambda _: None, UNSTOPPABLE)
     with opens(run_id=run_id(), clock=UNSTOPPABLE, keep=False) as cluster:
         views = Views(cluster.host_addresses(), cluster.security(User.OBSERVER))
-        wait_formed(views, spec, within_s=180, clock=MonotonicClock())
+        forming.wait_formed(cluster, views, within_s=180, clock=MonotonicClock())
         yield cluster
 
 
