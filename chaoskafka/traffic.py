@@ -11,6 +11,7 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from chaoskafka.clock import NS_PER_S, UNSTOPPABLE, Clock, wait_until
@@ -18,6 +19,7 @@ from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, ExitStat
 from chaoskafka.errors import EnvironmentFailure, WaitTimeout
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.tables import TopicPartition
+from chaoskafka.runtimes.removal import in_parallel
 from chaoskafka.workloads.worker.arguments import CONSUME, PRODUCE, WorkerArguments
 
 STEADY_S = 1.0  # load is steady when each producer had an acknowledgement of each partition this recently …
@@ -39,10 +41,15 @@ class Traffic:
         self._exits: dict[str, ExitStatus] = {}
 
     def start(self, host: CanHostClients) -> None:
-        """Launch every worker. Blocks until the places exist, not until load flows."""
-        for worker in self.workers:
-            self._processes[worker.name] = host.launch(worker.name, worker.argv, worker.environment)
-            self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="started")
+        """Launch every worker, all at once. Blocks until each place exists or was refused, not until load flows.
+
+        Raises the first worker's error, with those of others as notes; who was launched beside it is stopped with all.
+        """
+        in_parallel("launching", partial(self._launch, host), self.workers)
+
+    def _launch(self, host: CanHostClients, worker: WorkerArguments) -> None:
+        self._processes[worker.name] = host.launch(worker.name, worker.argv, worker.environment)
+        self._events.write("worker", worker=worker.worker, incarnation=worker.incarnation, state="started")
 
     def wait_flowing(self, *, within_s: float, clock: Clock) -> None:
         """Until every producer had an acknowledgement, and every group a read, of every partition.

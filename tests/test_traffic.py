@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +67,10 @@ class Stand:
         process = self.cluster.clients[name]
         process.__class__ = Scripted
         process.said = said  # type: ignore[attr-defined]
+
+    def signals(self) -> list[list[str]]:
+        """What each worker was sent; they were launched at once, in any order."""
+        return [self.cluster.clients[each.name].signals for each in self.traffic.workers]
 
     def exits(self) -> dict[str, dict[str, Any]]:
         self.traffic.collect(self.where / "tapes")
@@ -168,7 +172,7 @@ def test_a_word_gets_older_by_our_clock() -> None:
 
 def test_producers_end_first_and_readers_when_they_have_read_to_the_end(stand: Stand) -> None:
     stand.traffic.stop_producing(clock=stand.clock)
-    assert [c.signals for c in stand.cluster.clients.values()] == [["TERM"], [], []]
+    assert stand.signals() == [["TERM"], [], []]
     stand.say("consume-1", positions={P0: 7})
     stand.say("consume-2", positions={P1: 9})
     ends = {TopicPartition("orders", 0): 7, TopicPartition("orders", 1): 10}
@@ -178,8 +182,9 @@ def test_producers_end_first_and_readers_when_they_have_read_to_the_end(stand: S
     stand.traffic.drain(ends, within_s=1, clock=stand.clock)
     stand.traffic.stop()
     stand.traffic.stop()  # a second time changes nothing
-    assert [c.signals for c in stand.cluster.clients.values()] == [["TERM"], ["TERM"], ["TERM"]]
-    assert [(e["worker"], e["state"], e.get("code")) for e in stand.told("worker")] == [
+    assert stand.signals() == [["TERM"], ["TERM"], ["TERM"]]
+    told = [(e["worker"], e["state"], e.get("code")) for e in stand.told("worker")]
+    assert [*sorted(told[:3]), *told[3:]] == [
         (0, "started", None), (1, "started", None), (2, "started", None),
         (0, "exited", 0), (1, "exited", 0), (2, "exited", 0),
     ]  # fmt: skip
@@ -216,13 +221,20 @@ def test_how_a_worker_ended_is_kept_even_if_its_files_cannot_be_had(stand: Stand
     assert len(list((stand.where / "tapes").glob("*/stderr.log"))) == 2
 
 
-def test_a_launch_that_fails_leaves_the_others_to_be_stopped(stand: Stand) -> None:
-    def refuse(cluster: MemoryCluster) -> None:
-        if cluster.times("launch") == 2:
-            raise EnvironmentFailure("no room")
+def test_launches_that_fail_leave_the_others_to_be_stopped(tmp_path: Path) -> None:
+    class Full(MemoryCluster):
+        def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> MemoryProcess:
+            if name in ("produce-0", "consume-1"):
+                raise EnvironmentFailure(f"no room for {name}")
+            return super().launch(name, argv, env)
 
-    with pytest.raises(EnvironmentFailure):
-        stand.start(trouble={"launch": refuse})
-    stand.traffic.stop()
-    assert stand.cluster.clients["produce-0"].signals == ["TERM"]
-    assert list(stand.exits()) == ["produce-0"]
+    cluster = Full(ClusterSpec(), {})
+    with EventLog(tmp_path / "events.jsonl") as log:
+        traffic = Traffic((worker(0, PRODUCE), worker(1, CONSUME), worker(2, CONSUME)), log)
+        with pytest.raises(EnvironmentFailure, match="no room for produce-0") as failed:
+            traffic.start(cluster)
+        assert any("consume-1" in note for note in failed.value.__notes__)
+        traffic.stop()
+        traffic.collect(tmp_path / "tapes")
+    assert {name: process.signals for name, process in cluster.clients.items()} == {"consume-2": ["TERM"]}
+    assert [path.parent.name for path in (tmp_path / "tapes").glob("*/exit.json")] == ["consume-2"]

@@ -232,7 +232,7 @@ class CanHostClients(Protocol):
         """Start `argv` in a place of its own, in a fresh working directory (its path is also in $CHAOSKAFKA_DIR).
 
         `argv[0] == "python"` is the place's own Python, which can import chaoskafka (without its engine parts) and
-        the client libraries. The place is removed with the cluster, not with the process.
+        the client libraries. The place is removed with the cluster, not with the process. Several threads may launch.
         """
         ...
 

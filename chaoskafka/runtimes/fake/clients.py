@@ -134,7 +134,7 @@ class FakeProcess:
 
 
 class Clients:
-    """The client places of one run. Launches come from one thread."""
+    """The client places of one run. Several may be launched at once."""
 
     def __init__(self, kafka: FakeKafka, programs: Mapping[str, Program]) -> None:
         self._kafka, self._programs = kafka, programs
@@ -148,8 +148,9 @@ class Clients:
                 directory = self._scratch / name
                 directory.mkdir()
                 seat = Seat(kafka=self._kafka, directory=directory)
-                self._launched.append(FakeProcess(name, self._programs[module], seat, document))
-                return self._launched[-1]
+                process = FakeProcess(name, self._programs[module], seat, document)
+                self._launched.append(process)
+                return process
             case _:
                 known = ", ".join(f"python -m {module} DOCUMENT" for module in self._programs)
                 raise UsageError(f"{name}: runtime fake cannot run {list(argv[:3])}; it runs {known}")
