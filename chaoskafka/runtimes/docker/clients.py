@@ -48,7 +48,7 @@ def pack_sources(into: Path) -> Path:
 
 
 class Clients:
-    """The client places of one run: launches them, and removes them all. Launches come from one thread."""
+    """The client places of one run: launches them, several at once, and removes them all."""
 
     def __init__(self, engine: Engine, *, run_id: str, image: str, network: str, sources: Path) -> None:
         self._engine, self._run_id, self._image = engine, run_id, image

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,17 @@ OUT, ERR = "stdout.log", "stderr.log"
 
 
 class Clients:
-    """The client places of one run. Launches come from one thread; what they started ends with the supervisor."""
+    """The client places of one run. Several may be launched at once; what they started ends with the supervisor."""
 
     def __init__(self, inside: Supervised, layout: Layout) -> None:
-        self._inside, self._layout, self._launched = inside, layout, 0
+        self._inside, self._layout, self._numbers = inside, layout, count()
 
     def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> ProcessClient:
         """Blocks until the process was started. Raises EnvironmentFailure."""
-        if self._launched == CLIENTS_MAX:
+        number = next(self._numbers)
+        if number >= CLIENTS_MAX:
             raise EnvironmentFailure(f"{name}: a run has addresses for {CLIENTS_MAX} client places")
-        namespace, address = self._layout.namespace(f"client-{name}"), self._layout.client_address(self._launched)
-        self._launched += 1
+        namespace, address = self._layout.namespace(f"client-{name}"), self._layout.client_address(number)
         directory = self._layout.client(name)
         work = directory / "work"
         work.mkdir(parents=True)
