@@ -21,6 +21,7 @@ from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.ready import wait_formed
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
+from chaoskafka.cluster.users import let_in
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure, ExitCode
 from chaoskafka.judge import judge
@@ -81,6 +82,7 @@ def opened(spec: ClusterSpec) -> Iterator[Cluster]:
     opens = PROCESS.prepare(spec, lambda _: None, UNSTOPPABLE)
     with opens(run_id=run_id(), clock=UNSTOPPABLE, keep=False) as cluster:
         views = Views(cluster.host_addresses(), cluster.security(User.OBSERVER))
+        let_in(cluster, within_s=180, clock=MonotonicClock())
         forming.wait_formed(cluster, views, within_s=180, clock=MonotonicClock())
         yield cluster
 
