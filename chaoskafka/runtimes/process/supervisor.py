@@ -9,7 +9,8 @@ JSON for one line of JSON, each over a connection of its own. It imports nothing
              passed on to the other. So the harness, whose threads cannot enter a user namespace (setns(2) refuses
              processes of several threads), reaches brokers without entering anything, as root and as anybody.
 
-What a relay accepts before it has reached the broker it resets when the broker cannot be reached.
+When the broker cannot be reached, the relay resets the connection that it had to accept before, once the other end has
+spoken: Python's ssl leaves a socket open that was reset before its handshake has begun.
 """
 
 from __future__ import annotations
@@ -168,6 +169,8 @@ async def _relay(host: str, port: int, reader: asyncio.StreamReader, writer: asy
     try:
         far_reader, far_writer = await asyncio.wait_for(asyncio.open_connection(host, port), DIAL_S)
     except (OSError, TimeoutError):
+        with contextlib.suppress(OSError, TimeoutError):
+            await asyncio.wait_for(reader.read(1), DIAL_S)
         writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         writer.close()
         return
