@@ -185,7 +185,7 @@ def test_abilities_of_one_node() -> None:
         node.pause()
         assert cluster.stop_kafka() == ()  # a frozen one is let run on, or it would not hear
         assert node.state().exit_code == 143
-        assert "shut down completed" in node.tail(50)
+        assert "shut down completely" in node.tail(50)
 
 
 @pytest.mark.nightly
