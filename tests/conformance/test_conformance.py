@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import (
     CanHostClients,
     CanKill,
@@ -143,6 +144,7 @@ def test_rules_of_a_node_that_dies_in_the_middle_are_lifted_and_its_death_is_tol
     bench.require(CanKill)
     with bench.play(Isolate(target=TWO)) as hit:
         bench.node(2).kill()
+        wait_until("node-2 to end", read=bench.node(2).state, good=lambda state: not state.running, within_s=10)
     assert bench.node(2).rules() == ""
     healed: Any = hit.heal_proof
     assert healed["node-2"]["other_faults"]
