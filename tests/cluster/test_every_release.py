@@ -18,7 +18,7 @@ from chaoskafka.verdict import Answer
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
-EVERY_CHANGE = {RELEASES[0], RELEASES[-1]}  # the default release is played by test_run
+EVERY_CHANGE = {RELEASES[-1]}  # the others at night; the default release is played by test_run
 
 
 def play(scenario: str, out: Path, *settings: str) -> Result:

@@ -119,6 +119,7 @@ def heal_inside(container: Container, *flags: str) -> str:
     return output.decode() if isinstance(output, bytes) else ""
 
 
+@pytest.mark.nightly
 def test_a_run_in_a_container(
     nested: Container, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
