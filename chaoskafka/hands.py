@@ -16,14 +16,14 @@ from chaoskafka.clock import NS_PER_S, wait_until
 from chaoskafka.cluster import holding, ready, sights
 from chaoskafka.cluster.conditions import Condition
 from chaoskafka.cluster.moving import moves, unmoved
-from chaoskafka.cluster.resolution import Resolved, Situation, resolve
+from chaoskafka.cluster.resolution import Resolved
 from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed, NoTarget, WaitTimeout
 from chaoskafka.faults import Injected
 from chaoskafka.history.header import RunHeader
 from chaoskafka.scenario.plan import PlannedPlace, PlannedStep
-from chaoskafka.session import Session
+from chaoskafka.session import Session, who_is
 from chaoskafka.traffic import Traffic
 
 PLACE_S = 60.0  # for a move of leadership to be granted, and again for every broker to know; under 1 s as a rule
@@ -83,9 +83,8 @@ class SessionHands:
             session.events.write("place", state="end", **facts, moved=None, evidence=stays.evidence)
 
     def _resolved(self, target: Target, now: list[BrokerView], seed: int) -> Resolved:
-        groups = {group: self.session.views.coordinator(group) for group in target.groups}
-        situation = Situation.of(self.session.cluster.spec, now, groups)
-        return resolve(target, situation, random.Random(seed))  # noqa: S311 - chance, not secrecy
+        rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
+        return who_is(target, now, cluster=self.session.cluster, views=self.session.views, rng=rng)
 
     def _lead(self, target: Target, broker: int) -> dict[str, object]:
         session = self.session

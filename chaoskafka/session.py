@@ -19,7 +19,7 @@ from chaoskafka.cluster import ready
 from chaoskafka.cluster.abilities import CanHostClients, ClientProcess, Cluster, Deed, Node
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.moving import Move
-from chaoskafka.cluster.resolution import Situation, resolve
+from chaoskafka.cluster.resolution import Resolved, Situation, resolve
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.sights import BrokerView
 from chaoskafka.cluster.targets import Target
@@ -41,6 +41,14 @@ R = TypeVar("R")
 
 OBSERVER_STARTS_S = 20.0  # a Python process in a new container: under 2 s, on a starved machine more
 OBSERVER_ENDS_S = 10.0
+
+
+def who_is(
+    target: Target, now: Sequence[BrokerView], *, cluster: Cluster, views: Views, rng: random.Random
+) -> Resolved:
+    """Who the target is, by what brokers just said; the coordinators of groups are asked for. Raises NoTarget."""
+    coordinators = {group: views.coordinator(group) for group in target.groups}
+    return resolve(target, Situation.of(cluster.spec, now, coordinators), rng)
 
 
 @dataclass(slots=True)
@@ -84,9 +92,7 @@ class TargetStage:
 
     def resolve(self, target: Target, ability: type[A]) -> tuple[A, ...]:
         """Who the target is now. Raises NoTarget when nobody fits, or when one who fits lacks the ability."""
-        coordinators = {group: self.views.coordinator(group) for group in target.groups}
-        now = Situation.of(self.cluster.spec, self.views.ask_all(), coordinators)
-        resolved = resolve(target, now, self.rng)
+        resolved = who_is(target, self.views.ask_all(), cluster=self.cluster, views=self.views, rng=self.rng)
         self.evidence = dict(resolved.evidence)
         chosen: list[A] = []
         for node_id in resolved.nodes:
