@@ -7,9 +7,7 @@ In: arguments and CHAOSKAFKA_* variables (flags win over variables, variables ov
 
 from __future__ import annotations
 
-import math
 import os
-import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -21,8 +19,20 @@ import typer
 from chaoskafka import __version__
 from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
+from chaoskafka.commands.options import (
+    Jobs,
+    Json,
+    Junit,
+    Repeat,
+    RerunFailed,
+    Runtime,
+    Seed,
+    Settings,
+    Share,
+    TimeoutS,
+    seconds,
+)
 from chaoskafka.errors import ChaosKafkaError, ExitCode
-from chaoskafka.visible import cut
 
 app = typer.Typer(
     name="chaoskafka",
@@ -35,65 +45,13 @@ app = typer.Typer(
 image = typer.Typer(help="The images that clusters start from.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(image, name="image")
 
-Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
-Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write one result.json per line.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario, e.g. plan[0].kill.for_s=8."),
-]
-SEED_MAX = 2**63 - 1  # as of a scenario's own
-TIMEOUT_MAX_S = 7 * 24 * 3600  # a week: what is above is a slip, often milliseconds
-
-
-def _whole(lowest: int, highest: int) -> Callable[[object], int]:
-    """Reads a whole number, and otherwise says what was written and what is allowed, which the library does not."""
-
-    def read(written: object) -> int:
-        text = str(written)
-        # int() would take 1_000, and balk at five thousand digits with a message of its own.
-        if re.fullmatch(r"[-+]?[0-9]{1,20}", text) and lowest <= int(text) <= highest:
-            return int(text)
-        raise typer.BadParameter(f"{cut(text)!r} is not a whole number between {lowest} and {highest}")
-
-    return read
-
-
-def _seconds(written: object) -> float:
-    try:
-        seconds = float(str(written))
-    except ValueError:
-        seconds = math.nan
-    if 1 <= seconds <= TIMEOUT_MAX_S:  # false of nan
-        return seconds
-    raise typer.BadParameter(f"{cut(str(written))!r} is not a number of seconds between 1 and {TIMEOUT_MAX_S}")
-
-
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        parser=_whole(0, SEED_MAX), metavar="NUMBER", envvar="CHAOSKAFKA_SEED", help="Of every choice in the run."
-    ),
-]
-Repeat = Annotated[
-    int, typer.Option(parser=_whole(1, 1000), metavar="NUMBER", help="Play each so often, with seed, seed+1, …")
-]
-TimeoutS = Annotated[
-    float | None,
-    typer.Option(parser=_seconds, metavar="SECONDS", envvar="CHAOSKAFKA_TIMEOUT_S", help="Bounds each whole run."),
-]
-Runtime = Annotated[
-    RuntimeName,
-    typer.Option(
-        "--runtime",
-        envvar="CHAOSKAFKA_RUNTIME",
-        help="What runs the cluster; auto: docker, or process without an engine; fake: a rehearsal, without Kafka.",
-    ),
-]
-
 
 @app.command()
 def run(  # noqa: PLR0913 - a command's options are its parameters
-    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Files, or names as `list` shows them.")],
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SCENARIO…", help="Files, directories, patterns, suites, names as `list` shows them."),
+    ] = None,
     *,
     seed: Seed = None,
     repeat: Repeat = 1,
@@ -102,12 +60,16 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
     settings: Settings = None,
     timeout_s: TimeoutS = None,
     runtime: Runtime = RuntimeName.DOCKER,
+    jobs: Jobs = 1,
+    shard: Share = None,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Start no run after one that did not pass.")] = False,
+    rerun_failed: RerunFailed = None,
     junit: Junit = None,
     json: Json = None,
 ) -> None:
     """Play scenarios on clusters started for them, judge them, report."""
     request = RunRequest(
-        scenarios=tuple(scenarios),
+        scenarios=tuple(scenarios or ()),
         seed=seed,
         repeat=repeat,
         keep=keep,
@@ -116,6 +78,10 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         variable=_variable(),
         timeout_s=timeout_s,
         runtime=runtime,
+        jobs=jobs or None,
+        shard=shard,
+        fail_fast=fail_fast,
+        rerun_failed=rerun_failed,
         junit=junit,
         json=json,
     )
@@ -142,7 +108,7 @@ def list_words() -> None:
 
 @app.command()
 def validate(
-    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="Files, or names as `list` shows them.")],
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO…", help="As `run` takes them.")],
     *,
     settings: Settings = None,
     runtime: Runtime = RuntimeName.DOCKER,
@@ -197,7 +163,7 @@ def inject(
     *,
     cluster: Annotated[str | None, typer.Option(metavar="CLUSTER", help="Which, where several stand.")] = None,
     for_s: Annotated[
-        float | None, typer.Option(parser=_seconds, metavar="SECONDS", help="How long; without it, until Ctrl-C.")
+        float | None, typer.Option(parser=seconds, metavar="SECONDS", help="How long; without it, until Ctrl-C.")
     ] = None,
     seed: Seed = None,
 ) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from chaoskafka.fleet.shards import Shard
+
 
 class RuntimeName(StrEnum):
     """What can run a cluster: the names in `runtimes.ABILITIES`, and one that chooses."""
@@ -24,7 +26,7 @@ class RuntimeName(StrEnum):
 class RunRequest:
     """`chaoskafka run`, as asked for."""
 
-    scenarios: tuple[str, ...]  # paths or names
+    scenarios: tuple[str, ...]  # files, directories, patterns, suites, names
     seed: int | None  # None: the scenario's own, else a random one
     repeat: int
     keep: bool
@@ -35,6 +37,10 @@ class RunRequest:
     runtime: RuntimeName = RuntimeName.DOCKER
     junit: Path | None
     json: Path | None
+    jobs: int | None = 1  # runs at once; None: as many as the machine carries
+    shard: Shard | None = None  # None: all
+    fail_fast: bool = False
+    rerun_failed: Path | None = None  # what an earlier call left in `results.json`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,100 +1,153 @@
-"""`chaoskafka run`: load every scenario first, play them one after the other, report each, and exit by the gravest."""
+"""`chaoskafka run`: load every scenario first, play them, report each and all together, and exit by the gravest."""
 
 from __future__ import annotations
 
-import secrets
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import os
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from chaoskafka.clock import NS_PER_S
 from chaoskafka.commands import RunRequest, RuntimeName
+from chaoskafka.commands.asked import asked_of, replay_command, with_earlier_settings
 from chaoskafka.commands.choice import chosen
-from chaoskafka.commands.output import Judged, complain, explain, gravest, say, show_result, writable, write_reports
-from chaoskafka.commands.progress import shown_on
+from chaoskafka.commands.output import complain, explain, gravest, say, show_result, writable, write_reports
+from chaoskafka.commands.progress import several_on, shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
+from chaoskafka.fleet.child import Order
+from chaoskafka.fleet.children import Fleet
+from chaoskafka.fleet.outcome import RESULTS_FILE, Asked, Ended, save_results
+from chaoskafka.fleet.playing import How, play
+from chaoskafka.fleet.room import Room
 from chaoskafka.history.events import read_events
-from chaoskafka.phases import interrupted_by_signals
-from chaoskafka.rehearsal import FAKE
-from chaoskafka.report.as_junit import Unjudged
-from chaoskafka.report.result import RESULT_FILE, read_result
-from chaoskafka.run import RunOptions, run_scenario
-from chaoskafka.runtime import DOCKER, PROCESS, Runtime
-from chaoskafka.scenario.find import find_scenario
-from chaoskafka.scenario.load import load_scenario
-from chaoskafka.scenario.model import Scenario
+from chaoskafka.phases import interrupted_by_signals, stop_on_signals
+from chaoskafka.report.result import RESULT_FILE, Result, read_result
 
-RUNTIMES: Mapping[RuntimeName, Runtime] = {
-    RuntimeName.DOCKER: DOCKER,
-    RuntimeName.PROCESS: PROCESS,
-    RuntimeName.FAKE: FAKE,
-}
-_SEEDS = 2**32  # short enough to be typed again
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ended:
-    """How one run ended. `run_dir` None: it never got as far as a directory."""
-
-    scenario: str
-    seed: int
-    code: ExitCode
-    run_dir: Path | None
-    problem: str = ""
+SLOWEST_SHOWN = 5  # runs; where the time goes, if there are many
 
 
 def main(request: RunRequest) -> ExitCode:
-    """Blocks for minutes. Raises UsageError before anything was started, and KeyboardInterrupt between runs."""
+    """Blocks for minutes. Raises UsageError before anything was started."""
     if request.keep and request.runtime is RuntimeName.FAKE:
         raise UsageError("--keep: a rehearsal on runtime fake leaves nothing that could be kept")
     with interrupted_by_signals():
-        return _run(replace(request, runtime=chosen(request.runtime)))
+        request = with_earlier_settings(replace(request, runtime=chosen(request.runtime)))
+        return _run(request)
 
 
 def _run(request: RunRequest) -> ExitCode:
-    scenarios = _load(request)
+    asked = asked_of(request)
     writable(request.junit, request.json)
     _make_out(request.out)
-    ended: list[_Ended] = []
-    judged: list[Judged] = []
-    unjudged: list[Unjudged] = []
-    for scenario, seed in _runs(scenarios, request):
-        one = _play(scenario, seed, request)
-        ended.append(one)
-        shown = _show(one.run_dir) if one.run_dir is not None else None
-        if shown is not None:
-            judged.append(shown)
+    if not asked:
+        say("no run is to be played: none had failed" if request.rerun_failed else "no run is in this share")
+        return ExitCode.PASS
+    book = _Book(request=request)
+    interrupted = False
+    try:
+        if len(asked) > 1 and request.jobs != 1:
+            _beside_each_other(asked, request, book)
         else:
-            unjudged.append(Unjudged(name=one.scenario, problem=one.problem or _problem_of(one)))
-        if one.code is ExitCode.INTERRUPTED:
-            break
-    if len(ended) > 1:
-        say(_summary(ended))
-    write_reports(judged, unjudged, junit=request.junit, json_lines=request.json)
-    return gravest(one.code for one in ended)
+            _one_after_the_other(asked, request, book)
+    except KeyboardInterrupt:  # between two runs: what has been played is reported all the same
+        interrupted = True
+    return gravest([book.close(asked), *[ExitCode.INTERRUPTED] * interrupted])
 
 
-def _load(request: RunRequest) -> list[tuple[str, Scenario]]:
-    """All of them, so that a slip in the last is told before the first has run for minutes."""
-    loaded, wrong = [], []
-    for name in request.scenarios:
+@dataclass(slots=True, kw_only=True)
+class _Book:
+    """Takes down how each run ended, shows it, and in the end writes what all came to."""
+
+    request: RunRequest
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext
+    ended: list[Ended] = field(default_factory=list)
+
+    def take(self, one: Ended) -> None:
+        with self.aside():
+            if one.code is not None and one.run_dir is None:
+                complain(f"chaoskafka: {one.asked.label}: {one.problem}")
+            shown = _show(one.run_dir) if one.run_dir is not None else None
+        if one.run_dir is not None and shown is None and not one.problem:
+            one = replace(one, problem=_problem_of(one.run_dir))
+        self.ended.append(replace(one, result=shown))
+
+    def close(self, asked: Sequence[Asked]) -> ExitCode:
+        """Everything that was asked, in its order. Raises UsageError when a report cannot be written."""
+        by_run = {(one.asked.name, one.asked.seed): one for one in self.ended}
+        missed = "not played: the call ended before its turn"
+        every = [by_run.get((one.name, one.seed), Ended(asked=one, code=None, problem=missed)) for one in asked]
+        if len(every) > 1:
+            say(_summary(every))
+        out = self.request.out
         try:
-            loaded.append((name, _read(name, request)))
-        except UsageError as error:
-            wrong.append(error)
-    if wrong:
-        first, *others = wrong
-        for other in others:
-            for text in (str(other), *getattr(other, "__notes__", ())):
-                first.add_note(text)
-        raise first
-    return loaded
+            save_results(out / RESULTS_FILE, every, (*self.request.variable, *self.request.settings))
+        except OSError as refused:
+            complain(f"chaoskafka: {out / RESULTS_FILE}: cannot be written: {refused.strerror}")
+        judged = [(one.result, one.run_dir) for one in every if one.result is not None and one.run_dir is not None]
+        unjudged = [one.unjudged for one in every if one.result is None]
+        write_reports(judged, unjudged, junit=self.request.junit, json_lines=self.request.json)
+        return gravest(one.code for one in every if one.code is not None)
 
 
-def _read(name: str, request: RunRequest) -> Scenario:
-    return load_scenario(
-        find_scenario(name), settings=request.settings, variable=request.variable, runtime=request.runtime
+def _one_after_the_other(asked: Sequence[Asked], request: RunRequest, book: _Book) -> None:
+    for one in asked:
+        ended = _play(one, request)
+        book.take(ended)
+        if ended.code is ExitCode.INTERRUPTED or (request.fail_fast and ended.code is not ExitCode.PASS):
+            return
+
+
+def _play(one: Asked, request: RunRequest) -> Ended:
+    started_ns = time.monotonic_ns()
+    how = How(
+        out=request.out,
+        keep=request.keep,
+        timeout_s=request.timeout_s,
+        runtime=request.runtime,
+        replay=replay_command(one.name, one.seed, request),
+    )
+    try:
+        with shown_on() as progress:
+            outcome = play(one.scenario, one.seed, how, progress)
+    except ChaosKafkaError as error:
+        explain(error)
+        return Ended(asked=one, code=error.exit_code, problem=str(error))
+    duration_s = (time.monotonic_ns() - started_ns) / NS_PER_S
+    return Ended(asked=one, code=outcome.exit_code, run_dir=outcome.run_dir, duration_s=duration_s)
+
+
+def _beside_each_other(asked: Sequence[Asked], request: RunRequest, book: _Book) -> None:
+    with several_on() as board, stop_on_signals(board) as stop:
+        book.aside = board.aside
+        Fleet(
+            jobs=request.jobs if request.jobs is not None else len(asked),
+            room=Room.at_engine() if request.runtime is RuntimeName.DOCKER else Room.here(),
+            runtime=request.runtime,
+            orders=lambda one: _order(one, request),
+            board=board,
+            stop=stop,
+            on_end=book.take,
+            fail_fast=request.fail_fast,
+        ).play(asked)
+        if stop.is_set():
+            raise KeyboardInterrupt
+
+
+def _order(one: Asked, request: RunRequest) -> Order:
+    return Order(
+        path=str(one.path),
+        seed=one.seed,
+        settings=request.settings,
+        variable=request.variable,
+        out=str(request.out),
+        keep=request.keep,
+        timeout_s=request.timeout_s,
+        runtime=request.runtime,
+        replay=replay_command(one.name, one.seed, request),
+        started_by=os.getpid(),
     )
 
 
@@ -108,47 +161,7 @@ def _make_out(out: Path) -> None:
         raise UsageError(f"--out (CHAOSKAFKA_OUT) {out}: cannot hold run directories: {why}") from refused
 
 
-def _runs(scenarios: Sequence[tuple[str, Scenario]], request: RunRequest) -> Iterator[tuple[tuple[str, Scenario], int]]:
-    """Each scenario `repeat` times, with seeds that count up, so that a repetition asks the question anew."""
-    for name, scenario in scenarios:
-        first = request.seed if request.seed is not None else scenario.seed
-        first = secrets.randbelow(_SEEDS) if first is None else first
-        for i in range(request.repeat):
-            yield (name, scenario), first + i
-
-
-def _play(named: tuple[str, Scenario], seed: int, request: RunRequest) -> _Ended:
-    name, scenario = named
-    try:
-        with shown_on() as progress:
-            options = RunOptions(
-                seed=seed,
-                out=request.out,
-                keep=request.keep,
-                timeout_s=request.timeout_s if request.timeout_s is not None else scenario.timeout_s,
-                progress=progress,
-                replay=replay_command(name, seed, request),
-            )
-            outcome = run_scenario(scenario, options=options, runtime=RUNTIMES[request.runtime])
-    except ChaosKafkaError as error:
-        explain(error)
-        return _Ended(scenario=scenario.name, seed=seed, code=error.exit_code, run_dir=None, problem=str(error))
-    return _Ended(scenario=scenario.name, seed=seed, code=outcome.exit_code, run_dir=outcome.run_dir)
-
-
-def replay_command(name: str, seed: int, request: RunRequest) -> str:
-    """The command that plays one run again, as a shell takes it."""
-    words = ["chaoskafka", "run", name, "--seed", str(seed)]
-    for setting in (*request.variable, *request.settings):
-        words += ["--set", setting]
-    if request.runtime is not RuntimeName.DOCKER:
-        words += ["--runtime", request.runtime]
-    if request.timeout_s is not None:
-        words += ["--timeout-s", f"{request.timeout_s:g}"]
-    return shlex.join(words)
-
-
-def _show(run_dir: Path) -> Judged | None:
+def _show(run_dir: Path) -> Result | None:
     """The report of a run that was judged; a run that was not says where it is."""
     if not (run_dir / RESULT_FILE).exists():
         complain(f"chaoskafka: not judged; what there is: {run_dir}")
@@ -159,18 +172,23 @@ def _show(run_dir: Path) -> Judged | None:
         explain(broken)
         return None
     show_result(result, run_dir)
-    return result, run_dir
+    return result
 
 
-def _problem_of(one: _Ended) -> str:
-    """Why a run was not judged, from its own events."""
-    events = one.run_dir / "events.jsonl" if one.run_dir is not None else None
-    told = read_events(events) if events is not None and events.exists() else []
-    errors = [str(event.fields.get("text")) for event in told if event.event == "error"]
-    return "\n".join(errors) or f"not judged: {one.code.name.lower()}"
+def _problem_of(run_dir: Path) -> str:
+    """Why a run was not judged, from its own events; "" when they do not say."""
+    with suppress(HistoryError, OSError):
+        told = read_events(run_dir / "events.jsonl")
+        return "\n".join(str(event.fields.get("text")) for event in told if event.event == "error")
+    return ""
 
 
-def _summary(ended: Sequence[_Ended]) -> str:
-    lines = [f"{one.code.name.lower():12} {one.scenario}  seed {one.seed}  {one.run_dir or '-'}" for one in ended]
+def _summary(ended: Sequence[Ended]) -> str:
+    lines = [f"{one.word:12} {one.asked.scenario.name}  seed {one.asked.seed}  {one.run_dir or '-'}" for one in ended]
     passed = sum(one.code is ExitCode.PASS for one in ended)
-    return "\n".join(["", f"{passed} of {len(ended)} runs passed", *lines])
+    timed = sorted(
+        ((one.duration_s, one.asked) for one in ended if one.duration_s is not None),
+        key=lambda pair: -pair[0],
+    )
+    slowest = [f"  {took_s:6.1f} s  {asked.label}" for took_s, asked in timed[:SLOWEST_SHOWN]]
+    return "\n".join(["", f"{passed} of {len(ended)} runs passed", *lines, *["slowest"] * bool(slowest), *slowest])

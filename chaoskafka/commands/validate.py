@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from chaoskafka.commands import RuntimeName
 from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import explain, gravest, say
 from chaoskafka.errors import ExitCode, UsageError
-from chaoskafka.scenario.find import find_scenario
+from chaoskafka.scenario.find import find_scenarios
 from chaoskafka.scenario.load import load_scenario
 
 
@@ -20,13 +21,22 @@ def main(
 ) -> ExitCode:
     """Blocks only for `auto`, which asks the engine. Every wrong file is explained, not only the first."""
     named = chosen(runtime)
-    codes = [_validate(name, settings, variable, named) for name in scenarios]
+    codes = [code for word in scenarios for code in _validate(word, settings, variable, named)]
     return gravest(codes)
 
 
-def _validate(name: str, settings: Sequence[str], variable: Sequence[str], runtime: RuntimeName) -> ExitCode:
+def _validate(word: str, settings: Sequence[str], variable: Sequence[str], runtime: RuntimeName) -> Iterator[ExitCode]:
     try:
-        path = find_scenario(name)
+        paths = find_scenarios([word]).values()
+    except UsageError as wrong:
+        explain(wrong)
+        yield wrong.exit_code
+        return
+    yield from (_validate_file(path, settings, variable, runtime) for path in paths)
+
+
+def _validate_file(path: Path, settings: Sequence[str], variable: Sequence[str], runtime: RuntimeName) -> ExitCode:
+    try:
         scenario = load_scenario(path, settings=settings, variable=variable, runtime=runtime)
     except UsageError as wrong:
         explain(wrong)

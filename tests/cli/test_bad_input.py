@@ -60,7 +60,7 @@ def bound_socket(path: Path) -> None:
 
 
 FILES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "directory": (Path.mkdir, "x.yaml: cannot be read: Is a directory"),
+    "directory": (Path.mkdir, "'x.yaml' means no scenario: no *.yaml file fits"),
     "pipe": (os.mkfifo, "x.yaml: cannot be read: is no regular file"),
     "socket": (bound_socket, "x.yaml: cannot be read: No such device or address"),
     "endless device": (lambda path: path.symlink_to("/dev/zero"), "x.yaml: cannot be read: is no regular file"),

@@ -73,7 +73,7 @@ def test_validate_explains_every_wrong_file_without_a_traceback(scenario: Path, 
     assert code == ExitCode.USAGE
     assert "case.yaml: ok" in out
     assert "wrong.yaml:3: plan[0].kil: no fault is called 'kil'; did you mean 'kill'?" in err
-    assert "no scenario file or name 'nothing-such'" in err
+    assert "no scenario file, name or suite 'nothing-such'" in err
     assert "Traceback" not in err
 
 

@@ -15,10 +15,11 @@ import pytest
 from chaoskafka import under_load
 from chaoskafka.cli import main
 from chaoskafka.commands import RunRequest, RuntimeName
-from chaoskafka.commands.run import _runs, replay_command
+from chaoskafka.commands.asked import asked_of, replay_command, with_earlier_settings
 from chaoskafka.commands.run import main as run_command
 from chaoskafka.errors import ExitCode, UsageError
-from chaoskafka.scenario.load import load_text
+from chaoskafka.fleet.outcome import Ended, save_results
+from chaoskafka.fleet.shards import Shard
 from tests.rehearsals import SCENARIO, hurry
 
 GOOD = """\
@@ -29,14 +30,14 @@ plan: [{after_s: 5, kill: {target: any, for_s: 15}}]
 
 
 @dataclass(frozen=True)
-class Ended:
+class Called:
     returncode: object
     stdout: str
     stderr: str
 
 
 @pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Path]:
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Called, Path]:
     """Two runs on a machine whose engine does not answer; in this process, as importing everything takes seconds."""
     where = tmp_path_factory.mktemp("no-engine")
     (where / "case.yaml").write_text(GOOD)
@@ -61,11 +62,11 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Path]:
         patch.setattr(sys, "argv", words)
         with pytest.raises(SystemExit) as end:
             main()
-    return Ended(end.value.code, out.getvalue(), err.getvalue()), where
+    return Called(end.value.code, out.getvalue(), err.getvalue()), where
 
 
 def test_the_exit_code_says_that_the_environment_lacks_something(
-    ended: tuple[Ended, Path],
+    ended: tuple[Called, Path],
 ) -> None:
     done, _ = ended
     assert done.returncode == ExitCode.ENVIRONMENT
@@ -73,7 +74,7 @@ def test_the_exit_code_says_that_the_environment_lacks_something(
 
 
 def test_each_repetition_has_a_seed_of_its_own_and_a_line_in_the_summary(
-    ended: tuple[Ended, Path],
+    ended: tuple[Called, Path],
 ) -> None:
     done, _ = ended
     assert "0 of 2 runs passed" in done.stdout
@@ -81,14 +82,14 @@ def test_each_repetition_has_a_seed_of_its_own_and_a_line_in_the_summary(
     assert "environment  case  seed 42" in done.stdout
 
 
-def test_progress_is_plain_lines_on_stderr(ended: tuple[Ended, Path]) -> None:
+def test_progress_is_plain_lines_on_stderr(ended: tuple[Called, Path]) -> None:
     done, _ = ended
     assert "phase 1: load and plan" in done.stderr
     assert "replay: chaoskafka run case.yaml --seed 41" in done.stderr
     assert "\x1b" not in done.stderr
 
 
-def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[Ended, Path]) -> None:
+def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[Called, Path]) -> None:
     _, where = ended
     told = (where / "junit.xml").read_text()
     assert 'tests="2" failures="0" errors="2"' in told
@@ -96,7 +97,7 @@ def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[Ended, Path]) ->
     assert (where / "results.jsonl").read_text() == ""
 
 
-def test_the_run_directory_says_what_was_asked(ended: tuple[Ended, Path]) -> None:
+def test_the_run_directory_says_what_was_asked(ended: tuple[Called, Path]) -> None:
     _, where = ended
     header = json.loads((where / "runs" / "case" / "latest" / "run.json").read_text())
     assert header["seed"] == 42
@@ -152,15 +153,66 @@ def test_a_rehearsal_cannot_be_kept() -> None:
         run_command(request(keep=True, runtime=RuntimeName.FAKE))
 
 
-def test_a_flag_s_seed_wins_over_the_file_s_and_that_over_chance() -> None:
-    own, none = load_text(GOOD + "seed: 3\n", name="own"), load_text(GOOD, name="none")
-    scenarios = [("own", own), ("none", none)]
+def test_a_flag_s_seed_wins_over_the_file_s_and_that_over_chance(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(GOOD + "seed: 3\n")
+    (tmp_path / "none.yaml").write_text(GOOD)
+    files = tuple(str(tmp_path / name) for name in ("own.yaml", "none.yaml"))
 
     def seeds(**changes: object) -> list[int]:
-        return [seed for _, seed in _runs(scenarios, request(**changes))]
+        return [one.seed for one in asked_of(request(scenarios=files, settings=(), **changes))]
 
     assert seeds(seed=7, repeat=2) == [7, 8, 7, 8]
     assert seeds(repeat=2)[:2] == [3, 4]
     first, second = seeds(repeat=2)[2:]
     assert second == first + 1
     assert seeds()[1] != seeds()[1]
+
+
+@pytest.fixture
+def nine(tmp_path: Path) -> tuple[str, ...]:
+    """Three scenarios, played three times each."""
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.yaml").write_text(GOOD)
+    return (str(tmp_path),)
+
+
+def test_shares_hold_each_run_of_a_call_once(nine: tuple[str, ...]) -> None:
+    def runs(shard: Shard | None) -> list[tuple[str, int]]:
+        asked = asked_of(request(scenarios=nine, settings=(), repeat=3, seed=1, shard=shard))
+        return [(one.name, one.seed) for one in asked]
+
+    shares = [runs(Shard(number, 2)) for number in (1, 2)]
+    assert sorted(shares[0] + shares[1]) == sorted(runs(None))
+    assert {len(share) for share in shares} == {4, 5}
+
+
+def test_what_had_not_passed_is_played_again_with_its_seed_and_its_settings(
+    nine: tuple[str, ...], tmp_path: Path
+) -> None:
+    first = asked_of(request(scenarios=nine, settings=(), seed=7))
+    codes = (ExitCode.PASS, ExitCode.FAIL, None)
+    path = tmp_path / "results.json"
+    ended = [Ended(asked=one, code=code) for one, code in zip(first, codes, strict=True)]
+    save_results(path, ended, ["plan[0].kill.for_s=3"])
+    again = with_earlier_settings(request(scenarios=(), settings=("topics.orders.partitions=2",), rerun_failed=path))
+    second = asked_of(again)
+    assert [(one.name, one.seed) for one in second] == [(one.name, 7) for one in first[1:]]
+    assert {one.scenario.plan[0].fault.for_s for one in second} == {3.0}  # type: ignore[union-attr]
+    assert {one.scenario.topics["orders"].partitions for one in second} == {2}
+
+
+def test_a_file_of_results_and_scenarios_beside_it_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="name none beside it"):
+        asked_of(request(rerun_failed=tmp_path / "results.json"))
+
+
+def test_nothing_to_play_is_refused_unless_a_share_or_an_earlier_call_left_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError, match="no scenario: name files"):
+        run_command(request(scenarios=()))
+    path = tmp_path / "results.json"
+    save_results(path, [], ())
+    asked = request(scenarios=(), settings=(), out=tmp_path / "runs", rerun_failed=path)
+    assert run_command(asked) is ExitCode.PASS
+    assert "none had failed" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""docs/scenarios.md and docs/results.md say what the code does."""
+"""docs/scenarios.md, docs/suites.md and docs/results.md say what the code does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from chaoskafka.cluster.conditions import Word
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.errors import ExitCode
 from chaoskafka.report.result import CheckResult, Result
+from chaoskafka.scenario import shipped
 from chaoskafka.scenario.catalogue import Kind, find, members
 from chaoskafka.scenario.load import KEYS, load_text
 from chaoskafka.scenario.model import DEFAULT_EXPECT, played
@@ -20,12 +21,18 @@ from chaoskafka.scenario.reference import renewed
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCENARIOS = (DOCS / "scenarios.md").read_text(encoding="utf-8")
+SUITES = (DOCS / "suites.md").read_text(encoding="utf-8")
 RESULTS = (DOCS / "results.md").read_text(encoding="utf-8")
 
 
 def test_the_reference_is_up_to_date() -> None:
     renew = "python -m chaoskafka.scenario.reference docs/scenarios.md"
     assert renewed(SCENARIOS) == SCENARIOS, f"renew it with: {renew}"
+
+
+def test_the_tables_of_scenarios_and_suites_are_up_to_date() -> None:
+    renew = "python -m chaoskafka.scenario.shipped docs/suites.md"
+    assert shipped.renewed(SUITES) == SUITES, f"renew it with: {renew}"
 
 
 @pytest.mark.parametrize("kind", list(Kind))

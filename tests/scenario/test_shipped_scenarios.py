@@ -8,13 +8,20 @@ import pytest
 
 from chaoskafka.cluster.config import FAST
 from chaoskafka.cluster.spec import Timeouts
-from chaoskafka.scenario.find import SHIPPED, find_scenario, scenarios_by_name
+from chaoskafka.scenario.expected import expected_s
+from chaoskafka.scenario.find import SHIPPED, find_scenario, find_scenarios, scenarios_by_name, suites_by_name
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import DEFAULT_EXPECT, PlanStep, Scenario, steps_of
+from chaoskafka.scenario.suites import FOLDER, read_suite
 from chaoskafka.setting import CLIENT_TIMER, CLIENT_TIMER_DEFAULT_MS
 
 ROOT = Path(__file__).parents[2] / "scenarios"
-FILES = sorted(ROOT.rglob("*.yaml"))
+FILES = sorted(path for path in ROOT.rglob("*.yaml") if path.parent.name != FOLDER)
+SUITES = sorted((ROOT / FOLDER).glob("*.yaml"))
+BUDGET_S = {
+    "smoke": 180.0,
+    "ci": 15 * 60.0,
+}  # one run after the other, on two cores; docs/suites.md has what was measured
 
 
 def name_of(path: Path) -> str:
@@ -75,3 +82,27 @@ def test_each_is_shipped_and_found_by_name(path: Path, tmp_path: Path, monkeypat
     name = name_of(path)
     assert find_scenario(name).read_bytes() == path.read_bytes()
     assert scenarios_by_name()[name] == SHIPPED / f"{name}.yaml"
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
+def test_each_suite_asks_and_all_its_scenarios_are_there(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = read_suite(path, scenarios_by_name())
+    assert suite.question.partition("?")[1], "the first comment asks the question"
+    monkeypatch.chdir(tmp_path)
+    assert suites_by_name()[path.stem] == SHIPPED / FOLDER / path.name
+    assert list(find_scenarios([path.stem])) == [member.name for member in suite.members]
+
+
+def test_a_suite_is_expected_to_take_no_longer_than_it_may() -> None:
+    for name, budget_s in BUDGET_S.items():
+        files = find_scenarios([name]).values()
+        assert sum(expected_s(load_scenario(path)) for path in files) <= budget_s, name
+
+
+def test_ci_holds_smoke_and_no_suite_but_controls_holds_a_control() -> None:
+    held = {path.stem: list(find_scenarios([path.stem])) for path in SUITES}
+    assert set(held["smoke"]) < set(held["ci"])
+    assert {name for name in scenarios_by_name() if name.startswith("controls/")} == set(held["controls"])
+    assert [name for suite in ("smoke", "ci") for name in held[suite] if name.startswith("controls/")] == []

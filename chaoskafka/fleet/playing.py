@@ -1,0 +1,39 @@
+"""One run, in whichever process it is played. In: a scenario, and how to play it. Out: its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from chaoskafka.progress import Progress
+from chaoskafka.rehearsal import FAKE
+from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtime import DOCKER, PROCESS, Runtime
+from chaoskafka.scenario.model import Scenario
+
+RUNTIMES: Mapping[str, Runtime] = {runtime.name: runtime for runtime in (DOCKER, PROCESS, FAKE)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class How:
+    """What is the same whoever plays a run. `timeout_s` None: the scenario's own. `runtime`: the name of one."""
+
+    out: Path
+    keep: bool
+    timeout_s: float | None
+    runtime: str
+    replay: str
+
+
+def play(scenario: Scenario, seed: int, how: How, progress: Progress) -> RunOutcome:
+    """Blocks for minutes. Raises as `run_scenario` does."""
+    options = RunOptions(
+        seed=seed,
+        out=how.out,
+        keep=how.keep,
+        timeout_s=how.timeout_s if how.timeout_s is not None else scenario.timeout_s,
+        progress=progress,
+        replay=how.replay,
+    )
+    return run_scenario(scenario, options=options, runtime=RUNTIMES[how.runtime])
