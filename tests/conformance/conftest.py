@@ -22,9 +22,9 @@ from chaoskafka.cluster.security import User
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.views import Views
 from chaoskafka.commands import RuntimeName
-from chaoskafka.commands.run import RUNTIMES
 from chaoskafka.faults import Injected, cutting, pause, playing
 from chaoskafka.faults.playing import client_port
+from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.runtime import Runtime
 from chaoskafka.runtimes.docker.engine import connect
 from chaoskafka.runtimes.locks import runs_directory

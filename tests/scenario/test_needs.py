@@ -10,8 +10,8 @@ import pytest
 from chaoskafka import runtimes
 from chaoskafka.cluster.abilities import CanHostClients, CanKill
 from chaoskafka.commands import RuntimeName
-from chaoskafka.commands.run import RUNTIMES
 from chaoskafka.errors import ExitCode, ScenarioError
+from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.progress import Silent
 from chaoskafka.rehearsal import FAKE
 from chaoskafka.run import RunOptions, run_scenario
