@@ -156,7 +156,7 @@ def _lift(engine: Engine, parts: _Parts, owed: Owed) -> str:
     try:
         batch = lift_batch(owed.detail)
     except ValueError as foreign:  # a ledger that was spoilt must not lead to what is not ours
-        return f"could not be undone: {foreign}"
+        raise EnvironmentFailure(str(foreign)) from foreign
     netns.run_rules(engine, _container(engine, parts[Part.HOST]), batch, owed.node)
     return f"lifted {owed.detail}"
 
