@@ -17,13 +17,15 @@ from chaoskafka import __version__
 from chaoskafka.ahead import compute_ahead
 from chaoskafka.attribution import causes
 from chaoskafka.checks import Check
+from chaoskafka.controls import WORD as CONTROL
+from chaoskafka.controls import judge_control
 from chaoskafka.errors import HistoryError
 from chaoskafka.history.events import Event
 from chaoskafka.history.read import History, open_history
 from chaoskafka.report.result import CheckResult, Result
 from chaoskafka.scenario.bind import plain
 from chaoskafka.scenario.catalogue import Kind, find
-from chaoskafka.scenario.facts import checks_of
+from chaoskafka.scenario.facts import checks_of, control_of
 from chaoskafka.scenario.model import ALWAYS_ON, Named
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.times import FaultTimes
@@ -57,6 +59,10 @@ def judged(history: History) -> Result:
     checks, unattributed = _attributed(history, asked, [_ask(item, history) for item in asked])
     checks += [_as_result("completed", {}, verdict) for verdict in _completion(history)]
     faults, trouble = _times(history)
+    control = control_of(header.scenario)
+    if control is not None:
+        checks, verdict = judge_control(control, checks, faults)
+        checks.append(_as_result(CONTROL, plain(control), verdict))
     times_ns = [event.at_ns for event in _of_the_run(history)]
     return Result(
         judged_by=__version__,
@@ -71,7 +77,7 @@ def judged(history: History) -> Result:
         runtime=header.runtime,
         clients=header.clients,
         versions=header.versions,
-        answer=Answer.worst(check.answer for check in checks),
+        answer=Answer.worst(check.answer for check in checks if not check.expected),
         checks=tuple(checks),
         faults=faults,
         troubles=tuple([*_troubles(history), *unattributed, *trouble][:TROUBLES_MAX]),

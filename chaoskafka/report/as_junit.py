@@ -50,7 +50,7 @@ def _unjudged(run: Unjudged) -> ET.Element:
 
 
 def _suite(result: Result, run_dir: Path) -> ET.Element:
-    answers = [check.answer for check in result.checks]
+    answers = [_counts_as(check) for check in result.checks]
     suite = ET.Element(
         "testsuite",
         name=_clean(f"{result.scenario} (rehearsal)" if result.is_rehearsal else result.scenario),
@@ -75,14 +75,21 @@ def _suite(result: Result, run_dir: Path) -> ET.Element:
 
 def _case(check: CheckResult, scenario: str) -> ET.Element:
     case = ET.Element("testcase", classname=_clean(scenario), name=_clean(check.word), time="0")
-    if check.answer is not Answer.PASS:
-        tag = "failure" if check.answer is Answer.FAIL else "error"
+    answer = _counts_as(check)
+    if check.expected:
+        ET.SubElement(case, "system-out").text = _clean(f"failed, as it must in a control: {check.summary}")
+    if answer is not Answer.PASS:
+        tag = "failure" if answer is Answer.FAIL else "error"
         told = ET.SubElement(case, tag, type=check.answer.value, message=_clean(check.summary))
         lines = [f"a consequence of {check.consequence_of}"] if check.consequence_of else []
         lines += [f"counted {check.counted}, found {check.found}"]
         lines += [json.dumps(row, ensure_ascii=False) for row in check.evidence]
         told.text = _clean("\n".join(lines))
     return case
+
+
+def _counts_as(check: CheckResult) -> Answer:
+    return Answer.PASS if check.expected else check.answer
 
 
 def _clean(text: str) -> str:

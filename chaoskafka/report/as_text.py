@@ -78,7 +78,8 @@ def _checks(checks: Sequence[CheckResult]) -> Table:
 
 
 def _summary(check: CheckResult) -> str:
-    return f"{check.summary} [a consequence of {check.consequence_of}]" if check.consequence_of else check.summary
+    told = f"{check.summary} [a consequence of {check.consequence_of}]" if check.consequence_of else check.summary
+    return f"{told} [as it must]" if check.expected else told
 
 
 def _evidence(check: CheckResult, told: dict[str, str]) -> Iterator[RenderableType]:

@@ -37,11 +37,12 @@ class CheckResult:
     found: int  # how many of them are anomalies; exact, however little evidence is kept
     evidence: tuple[Mapping[str, Any], ...]  # JSON values, the most telling first, bounded
     consequence_of: str | None = None  # the word of the failing check that explains all that this one found
+    expected: bool = False  # it failed as it must, in a control: that does not count against the run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The answer of one run. `answer` is the worst of its checks: fail, then unknown, then pass."""
+    """The answer of one run. `answer`: the worst of its checks that count, which is fail, then unknown, then pass."""
 
     format: int = FORMAT
     judged_by: str  # version of chaoskafka that judged, which need not be the one that ran

@@ -12,6 +12,7 @@ from chaoskafka.checks import Check
 from chaoskafka.errors import HistoryError
 from chaoskafka.scenario.bind import BindError, bind, plain
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, find
+from chaoskafka.scenario.control import Control
 from chaoskafka.scenario.model import Named, PlanItem, PlanStep, Scenario
 from chaoskafka.scenario.nodes import LISTS, Flap
 
@@ -26,7 +27,17 @@ def scenario_facts(scenario: Scenario) -> Mapping[str, Any]:
         "workloads": [{item.word: plain(item.value)} for item in scenario.workloads],
         "plan": [_item_facts(item) for item in scenario.plan],
         "expect": list(expect_facts(scenario)),
+        **({} if scenario.control is None else {"control": plain(scenario.control)}),
     }
+
+
+def control_of(scenario: Mapping[str, Any]) -> Control | None:
+    """The control that a stored run was. Raises HistoryError when this version does not understand it."""
+    written = scenario.get("control")
+    try:
+        return None if written is None else bind(Control, written)
+    except BindError as wrong:
+        raise HistoryError(f"run.json: control: {wrong}") from wrong
 
 
 def _item_facts(item: PlanItem, *, at_once: bool = False) -> Mapping[str, Any]:

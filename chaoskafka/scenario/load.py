@@ -20,6 +20,7 @@ from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.runtimes import ABILITIES, DEFAULT_RUNTIME, PROTECTIONS
 from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
+from chaoskafka.scenario.control import Control
 from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanItem, Scenario
 from chaoskafka.scenario.needs import lacking, unprotected
 from chaoskafka.scenario.overrides import VARIABLE, override
@@ -29,7 +30,7 @@ from chaoskafka.scenario.steps import StepReader
 
 T = TypeVar("T")
 
-KEYS = ("title", "cluster", "topics", "workloads", "plan", "expect", "seed", "timeout_s")
+KEYS = ("title", "cluster", "topics", "workloads", "plan", "expect", "control", "seed", "timeout_s")
 FOREIGN_SHOWN = 5  # keys of a file that is no scenario
 ITEMS_MAX = 1000  # of each list: a soak of a day with a fault every two minutes has 720
 PROBLEMS_MAX = 20  # shown for one file
@@ -138,6 +139,7 @@ class _Reading:
         cluster = self.bound(("cluster",), ClusterSpec) if "cluster" in top else ClusterSpec()
         topics, workloads = self._topics(top.get("topics")), self._workloads(top)
         plan, expect = self._plan(top), self._expect(top, workloads)
+        control = self._control(top, expect)
         if self.problems or cluster is None:
             return None
         return Scenario(
@@ -150,6 +152,7 @@ class _Reading:
             workloads=workloads,
             plan=plan,
             expect=expect,
+            control=control,
             seed=seed,
             timeout_s=timeout_s,
         )
@@ -184,6 +187,15 @@ class _Reading:
         found = [self.named(Kind.CHECK, item, ("expect", i)) for i, item in enumerate(items)]
         self._unfit([item.word if item is not None else None for item in found], reads=reads)
         return tuple(item for item in found if item is not None and item.word != ALWAYS_ON)
+
+    def _control(self, top: Mapping[str, Any], expect: Sequence[Named[Check]]) -> Control | None:
+        control: Control | None = self.bound(("control",), Control) if "control" in top else None
+        asked = [item.word for item in expect]
+        for word in () if control is None else control.fails:
+            if word not in asked:
+                problem = f"{shown(word)} is not in expect, so it cannot fail{did_you_mean(word, asked)}"
+                self.add(("control", "fails", word), problem)
+        return control
 
     def _unfit(self, words: Sequence[str | None], *, reads: bool) -> None:
         """Checks that each may be asked, but not together, or not of these workloads."""

@@ -13,6 +13,7 @@ from chaoskafka.checks import Check
 from chaoskafka.cluster.conditions import Condition
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.faults import Fault
+from chaoskafka.scenario.control import Control
 from chaoskafka.scenario.nodes import Flap, Keys, Random
 from chaoskafka.scenario.source import YamlPath
 
@@ -115,4 +116,5 @@ class Scenario:
     plan: tuple[PlanItem, ...]
     expect: tuple[Named[Check], ...]  # without `took_effect`, which is judged in every run
     seed: int | None = None  # None: chosen by whoever runs it
+    control: Control | None = None  # None: a run like any other, in which nothing may fail
     timeout_s: float | None = None  # bounds the whole run; None: each phase's own deadline only

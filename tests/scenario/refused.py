@@ -25,6 +25,7 @@ expect:
 TITLE, CLUSTER, TOPIC, PRODUCE, CONSUME, AFTER, KILL, EXPECT, CHECK = (
     line.strip() for line in GOOD.splitlines()[1:] if line not in ("topics:", "workloads:", "plan:")
 )
+CONTROL = "control: {fails:"
 ORDERS, READERS, RATE, LEADER = "topics.orders", "workloads[1].consume", "workloads[0].produce", "plan[0].kill"
 FAULT, MOVE = KILL, "plan[0].move_leader"
 STEP = f"{AFTER}\n    {KILL}"
@@ -56,7 +57,7 @@ LONG = "a" * 201
 
 CASES = [
     # Unknown keys, at every level.
-    Case(TITLE, "titel: x", 2, "titel", "'titel'", "did you mean 'title'?; allowed: cluster, expect, plan"),
+    Case(TITLE, "titel: x", 2, "titel", "'titel'", "did you mean 'title'?; allowed: cluster, control, expect"),
     Case("{nodes: 3}", "{nods: 3}", 3, "cluster.nods", "'nods'", "did you mean 'nodes'?; allowed: brokers, config"),
     Case("{nodes: 3}", "{replicas: 3}", 3, "cluster.replicas", "'replicas'", "allowed: brokers, config, controllers"),
     Case("partitions: 6", "partition: 6", 5, f"{ORDERS}.partition", "'partition'", "did you mean 'partitions'?"),
@@ -376,6 +377,33 @@ CASES = [
         "min_insync_replicas says it",
     ),
     Case("group: readers", "client: {group.id: x}", 8, f"{READERS}.client", "group.id", "workload's own fields"),
+    # Controls: only what is asked can fail.
+    Case(
+        TITLE,
+        f"{TITLE}\ncontrol: {{fails: {{ordered: {{}}}}}}",
+        3,
+        "control.fails.ordered",
+        "'ordered'",
+        "not in expect",
+    ),
+    Case(TITLE, f"{TITLE}\n{CONTROL} {{}}}}", 3, "control.fails", "no check", "at least one has to fail"),
+    Case(TITLE, f"{TITLE}\ncontrol: {{}}", 3, "control", "fails", "missing"),
+    Case(
+        TITLE,
+        f"{TITLE}\n{CONTROL} {{recovered: {{at_least: 0}}}}}}",
+        3,
+        "control.fails.recovered.at_least",
+        "0",
+        "below 1",
+    ),
+    Case(
+        TITLE,
+        f"{TITLE}\ncontrol: {{fails: {{recovered: {{}}}}, given: luck}}",
+        3,
+        "control.given",
+        "luck",
+        "leader_changed",
+    ),
     # Text that would not stay where it is put.
     Case(TITLE, r'title: "a\nb"', 2, "title", r"\n", "one line of visible characters"),
     Case(TITLE, r'title: "\e[31mred"', 2, "title", r"\x1b", "one line of visible characters"),

@@ -48,7 +48,7 @@ def test_a_file_of_another_kind_gets_one_error(text: str, found: str) -> None:
     (message,) = told(text)
     assert message == (
         f"x.yaml:1: no scenario: none of its keys {found} is one of"
-        " title, cluster, topics, workloads, plan, expect, seed, timeout_s"
+        " title, cluster, topics, workloads, plan, expect, control, seed, timeout_s"
     )
 
 
