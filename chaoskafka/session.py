@@ -46,9 +46,10 @@ OBSERVER_ENDS_S = 10.0
 def who_is(
     target: Target, now: Sequence[BrokerView], *, cluster: Cluster, views: Views, rng: random.Random
 ) -> Resolved:
-    """Who the target is, by what brokers just said; the coordinators of groups are asked for. Raises NoTarget."""
-    coordinators = {group: views.coordinator(group) for group in target.groups}
-    return resolve(target, Situation.of(cluster.spec, now, coordinators), rng)
+    """Who the target is, by what brokers just said; coordinators are asked for. Raises NoTarget."""
+    groups = {group: views.coordinator(group) for group in target.groups}
+    transactions = {key: views.transaction_coordinator(key) for key in target.transactions}
+    return resolve(target, Situation.of(cluster.spec, now, groups, transactions), rng)
 
 
 @dataclass(slots=True)

@@ -261,6 +261,9 @@ class MemoryViews:
         self._cluster.topics.setdefault(OFFSETS, TopicSpec(partitions=1, min_insync_replicas=1))
         return self._cluster.spec.broker_ids[0]
 
+    def transaction_coordinator(self, transactional_id: str) -> int | None:
+        return self.coordinator(transactional_id)
+
     def connect(self, broker: int) -> MemoryLog:
         self._cluster.act("connect")
         return MemoryLog(self._cluster.log_end)

@@ -39,6 +39,20 @@ def test_what_a_person_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ]  # fmt: skip
 
 
+def test_who_alone_is_in_sync_and_who_coordinates_transactions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    plan = """\
+  - {after_s: 0, kill: {target: "transaction coordinator of tx-1", for_s: 0.1}}
+  - {after_s: 0, kill: {target: "last in-sync replica of alone/0", for_s: 0.1}}
+"""
+    head = HEAD.replace("}}\n", "}, alone: {partitions: 1, replication_factor: 1, min_insync_replicas: 1}}\n", 1)
+    played = rehearse(tmp_path, text=head + plan)
+    first, second = windows_of(played.run_dir)
+    assert list(first.targets) == [first.evidence["transactions"]["tx-1"]]
+    assert second.evidence["partitions"]["alone/0"]["isr"] == list(second.targets)
+    assert played.exit_code is ExitCode.PASS
+
+
 def windows_of(run_dir: Path) -> list[FaultWindow]:
     return fault_windows(read_events(run_dir / "events.jsonl"))
 

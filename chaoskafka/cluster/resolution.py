@@ -29,15 +29,20 @@ class Situation:
     leadership: Mapping[Partition, PartitionView]
     internal: frozenset[str] = frozenset()  # topics that Kafka itself made
     coordinators: Mapping[str, int] = field(default_factory=dict)  # group -> node; absent: not known
+    transactions: Mapping[str, int] = field(default_factory=dict)  # transactional id -> node; absent: not known
     asked_ns: int = 0
     answered_ns: int = 0
 
     @classmethod
     def of(
-        cls, spec: ClusterSpec, views: Sequence[BrokerView], coordinators: Mapping[str, int | None] | None = None
+        cls,
+        spec: ClusterSpec,
+        views: Sequence[BrokerView],
+        coordinators: Mapping[str, int | None] | None = None,
+        transactions: Mapping[str, int | None] | None = None,
     ) -> Self:
-        """Merge what the brokers said; `coordinators` from `Views.coordinator`, for `Target.groups`."""
-        known = {group: node for group, node in (coordinators or {}).items() if node is not None}
+        """Merge what the brokers said; `coordinators` from `Views.coordinator`, for `Target.groups`, and
+        `transactions` from `Views.transaction_coordinator`, for `Target.transactions`."""
         return cls(
             brokers=spec.broker_ids,
             nodes=tuple(node.node_id for node in spec.members),
@@ -45,10 +50,15 @@ class Situation:
             controller=sights.active_controller(views),
             leadership=sights.leadership(views),
             internal=frozenset().union(*(view.internal for view in views)),
-            coordinators=known,
+            coordinators=_known(coordinators),
+            transactions=_known(transactions),
             asked_ns=min((view.asked_ns for view in views), default=0),
             answered_ns=max((view.answered_ns for view in views), default=0),
         )
+
+
+def _known(told: Mapping[str, int | None] | None) -> dict[str, int]:
+    return {key: node for key, node in (told or {}).items() if node is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +78,7 @@ def resolve(target: Target, now: Situation, rng: random.Random) -> Resolved:
     who, *filters = target.phrases
     candidates = _candidates(who, now, target)
     excluded: dict[int, str] = {}
-    if who.kind is Kind.FOLLOWER:  # a follower that is down already cannot be hit
+    if who.kind in (Kind.FOLLOWER, Kind.LAST_IN_SYNC):  # one that is down already cannot be hit
         excluded = {node: "does not answer" for node in candidates if node not in now.answering}
     for phrase in filters:
         named = _named(phrase, now, target)
@@ -88,7 +98,11 @@ def _candidates(who: Phrase, now: Situation, target: Target) -> list[int]:
         return list(now.brokers)
     if who.kind in (Kind.ANY, Kind.MAJORITY):
         return [node for node in now.brokers if node in now.answering]
-    return sorted(_named(who, now, target))
+    named = _named(who, now, target)
+    if who.partition is not None and not named:
+        in_sync = list(now.leadership[who.partition].isr)
+        raise NoTarget(f"{target.text!r}: none is the last one: the isr of {sights.show(who.partition)} is {in_sync}")
+    return sorted(named)
 
 
 def _choose(who: Phrase, left: Sequence[int], now: Situation, rng: random.Random) -> tuple[int, ...]:
@@ -107,6 +121,12 @@ def _named(phrase: Phrase, now: Situation, target: Target) -> frozenset[int]:
         if phrase.group not in now.coordinators:
             raise NoTarget(f"{target.text!r}: no broker knows the coordinator of group {phrase.group!r}")
         return frozenset({now.coordinators[phrase.group]})
+    if phrase.transaction is not None:
+        if phrase.transaction not in now.transactions:
+            raise NoTarget(
+                f"{target.text!r}: no broker knows the coordinator of transactions of {phrase.transaction!r}"
+            )
+        return frozenset({now.transactions[phrase.transaction]})
     if phrase.kind is Kind.CONTROLLER:
         if now.controller is None:
             raise NoTarget(f"{target.text!r}: no broker knows the active controller; {_who_answered(now)}")
@@ -121,6 +141,8 @@ def _of_partition(phrase: Phrase, partition: Partition, now: Situation, target: 
     seen = now.leadership.get(partition)
     if seen is None:
         raise NoTarget(f"{target.text!r}: no broker knows {sights.show(partition)}; {_who_answered(now)}")
+    if phrase.kind is Kind.LAST_IN_SYNC:  # whether it leads or not: with nobody else in sync it may be dead
+        return frozenset(seen.isr if len(seen.isr) == 1 else ())
     if seen.leader == NO_LEADER:
         raise NoTarget(
             f"{target.text!r}: {sights.show(partition)} has no leader in epoch {seen.leader_epoch};"
@@ -163,6 +185,7 @@ def _evidence(
         "leads": [sights.show(p) for p in led if p[0] not in now.internal],
         "leads_internal": sum(p[0] in now.internal for p in led),
         "coordinators": {group: now.coordinators[group] for group in target.groups if group in now.coordinators},
+        "transactions": {key: now.transactions[key] for key in target.transactions if key in now.transactions},
         "answered": sorted(now.answering),
         "asked_ns": now.asked_ns,
         "answered_ns": now.answered_ns,

@@ -14,6 +14,7 @@ class Resource(StrEnum):
 
     TOPIC = "TOPIC"
     GROUP = "GROUP"
+    TRANSACTIONS = "TRANSACTIONAL_ID"
     CLUSTER = "BROKER"  # as the client library calls it
 
 
@@ -37,6 +38,7 @@ class Right:
 WATCHING = (
     Right(resource=Resource.TOPIC, name=ALL, operation=Operation.READ),  # Metadata, ListOffsets, Fetch
     Right(resource=Resource.GROUP, name=ALL, operation=Operation.DESCRIBE),  # FindCoordinator
+    Right(resource=Resource.TRANSACTIONS, name=ALL, operation=Operation.DESCRIBE),  # FindCoordinator
     Right(resource=Resource.CLUSTER, name=THE_CLUSTER, operation=Operation.DESCRIBE),  # DescribeQuorum
 )
 """What the observer, the views and the audit need."""

@@ -4,9 +4,10 @@ In: the text. Out: its phrases, checked, for `resolution.py`, which finds out wh
 client, since scenarios and faults import it.
 
     WHO[, FILTER]…
-    WHO     leader of TOPIC/P · follower of TOPIC/P · active controller · group coordinator of GROUP · broker N · node N
+    WHO     leader of TOPIC/P · follower of TOPIC/P · last in-sync replica of TOPIC/P · active controller
+            group coordinator of GROUP · transaction coordinator of TRANSACTIONAL.ID · broker N · node N
             any · majority · all    (of the brokers: one at random, more than half of them, every one)
-    FILTER  [not] leader of … , follower of … , active controller, group coordinator of … , broker N, node N
+    FILTER  [not] each of these but any, majority and all
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from chaoskafka.cluster import sights
 from chaoskafka.cluster.sights import Partition
 
 GRAMMAR = (
-    "leader of TOPIC/P, follower of TOPIC/P, active controller, group coordinator of GROUP, broker N, node N, any,"
-    " majority, all; and filters after commas, such as 'not active controller'"
+    "leader of TOPIC/P, follower of TOPIC/P, last in-sync replica of TOPIC/P, active controller,"
+    " group coordinator of GROUP, transaction coordinator of TRANSACTIONAL.ID, broker N, node N, any, majority, all;"
+    " and filters after commas, such as 'not active controller'"
 )
 
 
@@ -32,8 +34,10 @@ class Kind(StrEnum):
 
     LEADER = "leader of"
     FOLLOWER = "follower of"
+    LAST_IN_SYNC = "last in-sync replica of"
     CONTROLLER = "active controller"
     COORDINATOR = "group coordinator of"
+    TRANSACTIONS = "transaction coordinator of"
     BROKER = "broker"
     NODE = "node"
     ANY = "any"
@@ -53,6 +57,7 @@ class Phrase:
     kind: Kind
     partition: Partition | None = None
     group: str | None = None
+    transaction: str | None = None  # a transactional.id
     number: int | None = None
     negated: bool = False
 
@@ -62,7 +67,7 @@ class Phrase:
         return str(self).removeprefix("not ")
 
     def __str__(self) -> str:
-        tail = self.group if self.group is not None else self.number
+        tail = next((each for each in (self.group, self.transaction, self.number) if each is not None), None)
         if self.partition is not None:
             tail = sights.show(self.partition)
         words = ["not"] * self.negated + [self.kind.value] + ([str(tail)] if tail is not None else [])
@@ -102,6 +107,11 @@ class Target:
         return tuple(phrase.group for phrase in self.phrases if phrase.group is not None)
 
     @property
+    def transactions(self) -> tuple[str, ...]:
+        """The transactional ids whose coordinator it mentions."""
+        return tuple(phrase.transaction for phrase in self.phrases if phrase.transaction is not None)
+
+    @property
     def node_ids(self) -> tuple[int, ...]:
         """The nodes it mentions by number."""
         return tuple(phrase.number for phrase in self.phrases if phrase.number is not None)
@@ -129,7 +139,7 @@ def _phrase(part: str) -> Phrase:
         raise ValueError(_unknown(part.strip(), rest))
     tail = rest.removeprefix(kind).strip()
     match kind:
-        case Kind.LEADER | Kind.FOLLOWER:
+        case Kind.LEADER | Kind.FOLLOWER | Kind.LAST_IN_SYNC:
             found = _PARTITION.fullmatch(tail)
             if not found:
                 raise ValueError(f"{part.strip()!r}: expected '{kind} TOPIC/PARTITION', e.g. '{kind} orders/0'")
@@ -138,10 +148,14 @@ def _phrase(part: str) -> Phrase:
             if not _NUMBER.fullmatch(tail):
                 raise ValueError(f"{part.strip()!r}: expected '{kind} N', e.g. '{kind} 2'")
             return Phrase(kind, number=int(tail), negated=negated)
-        case Kind.COORDINATOR:
+        case Kind.COORDINATOR | Kind.TRANSACTIONS:
+            of_group = kind is Kind.COORDINATOR
             if not tail:
-                raise ValueError(f"{part.strip()!r}: expected '{kind} GROUP', e.g. '{kind} readers'")
-            return Phrase(kind, group=tail, negated=negated)
+                what, such = ("GROUP", "readers") if of_group else ("TRANSACTIONAL.ID", "tx-1")
+                raise ValueError(f"{part.strip()!r}: expected '{kind} {what}', e.g. '{kind} {such}'")
+            return Phrase(
+                kind, group=tail if of_group else None, transaction=None if of_group else tail, negated=negated
+            )
         case Kind.CONTROLLER | Kind.ANY | Kind.MAJORITY | Kind.ALL:
             if tail:
                 raise ValueError(f"{part.strip()!r}: nothing may follow {kind.value!r} but a comma and a filter")

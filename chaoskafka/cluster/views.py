@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+from chaoskafka.clock import wait_until
 from chaoskafka.cluster import sights
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.security import PLAINTEXT, Security
@@ -20,10 +21,11 @@ from chaoskafka.cluster.sights import BrokerView, Partition, PartitionView
 from chaoskafka.cluster.wire import asks
 from chaoskafka.cluster.wire.asks import DescribeCluster, DescribeQuorum, Metadata
 from chaoskafka.cluster.wire.connection import Connection, connect
-from chaoskafka.errors import NoAnswer
+from chaoskafka.errors import NoAnswer, WaitTimeout
 
 ANSWER_S = 3.0  # a healthy broker answers in 1-5 ms, one on an overloaded machine took over 1 s
 QUORUM_ANSWER_S = 2.0  # forwarded to the active controller: while there is none, the broker lets us wait
+MADE_S = 20.0  # for 50 partitions of __transaction_state to be made and led: 1-3 s on an idle machine
 THREADS_MAX = 16  # brokers asked at the same time
 
 
@@ -78,11 +80,28 @@ class Views:
 
         Asking makes __consumer_offsets exist.
         """
+        return self._coordinator(group, asks.GROUP)
+
+    def transaction_coordinator(self, transactional_id: str) -> int | None:
+        """Who coordinates the transactions of an id, as above; None when none knows within `MADE_S`. Blocks.
+
+        Asking makes __transaction_state exist, which nobody may have needed so far, and that takes a moment.
+        """
+        with suppress(WaitTimeout):
+            return wait_until(
+                f"the coordinator of transactions of {transactional_id}",
+                read=lambda: self._coordinator(transactional_id, asks.TRANSACTION),
+                good=lambda node: node is not None,
+                within_s=MADE_S,
+            )
+        return None
+
+    def _coordinator(self, key: str, kind: int) -> int | None:
         for broker in sorted(self.addresses):
             with suppress(NoAnswer), self.connect(broker) as connection:
-                answer = connection.ask(asks.find_coordinator(group))
+                answer = connection.ask(asks.find_coordinator(key, kind))
                 for found in answer.coordinators:
-                    if found.key == group and not found.error_code:
+                    if found.key == key and not found.error_code:
                         return int(found.node_id)
         return None
 

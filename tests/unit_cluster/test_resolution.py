@@ -32,7 +32,9 @@ NOW = Situation(
     },
     internal=frozenset({"__offsets"}),
     coordinators={"readers": 3},
+    transactions={"tx-1": 2},
 )
+LEFT = replace(NOW, leadership={("orders", 0): led(-1, 7, (2,)), ("orders", 1): led(1)})
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,9 @@ NOW = Situation(
         ("follower of orders/0, not active controller", {(3,)}),
         ("active controller", {(2,)}),
         ("group coordinator of readers", {(3,)}),
+        ("transaction coordinator of tx-1", {(2,)}),
+        ("any, not transaction coordinator of tx-1", {(1,), (3,)}),
+        ("any, not last in-sync replica of orders/0", {(1,), (2,), (3,)}),
         ("broker 3", {(3,)}),
         ("node 3, not active controller", {(3,)}),
         ("any", {(1,), (2,), (3,)}),
@@ -72,6 +77,9 @@ def test_who_it_is(text: str, possible: set[tuple[int, ...]]) -> None:
         ("broker 7", NOW, "there is no broker 7; there are [1, 2, 3]"),
         ("any, not active controller", replace(NOW, controller=None), "no broker knows the active controller"),
         ("active controller", replace(NOW, controller=None), "answered: [1, 2, 3] of [1, 2, 3]"),
+        ("last in-sync replica of orders/0", NOW, "none is the last one: the isr of orders/0 is [1, 2, 3]"),
+        ("last in-sync replica of orders/0", replace(LEFT, answering=frozenset({1, 3})), "node 2 does not answer"),
+        ("transaction coordinator of tx-2", NOW, "coordinator of transactions of 'tx-2'"),
         ("group coordinator of writers", NOW, "coordinator of group 'writers'"),
         ("any", replace(NOW, answering=frozenset()), "there is no candidate"),
         ("majority", replace(NOW, answering=frozenset({1})), "fits nobody"),
@@ -84,6 +92,11 @@ def test_nobody_fits_and_why(text: str, now: Situation, says: str) -> None:
         resolve(Target.parse(text), now, random.Random(1))
     assert says in str(nobody.value)
     assert text in str(nobody.value)
+
+
+def test_the_last_in_sync_replica_is_one_whether_it_leads_or_not() -> None:
+    for text in ("last in-sync replica of orders/0", "any, last in-sync replica of orders/0"):
+        assert resolve(Target.parse(text), LEFT, random.Random(1)).nodes == (2,)
 
 
 def test_a_dedicated_controller_is_a_node_and_no_broker() -> None:

@@ -20,6 +20,8 @@ from chaoskafka.cluster.targets import Kind, Phrase, Target
         ("any", (Phrase(Kind.ANY),)),
         ("majority", (Phrase(Kind.MAJORITY),)),
         ("all", (Phrase(Kind.ALL),)),
+        ("last in-sync replica of orders/0", (Phrase(Kind.LAST_IN_SYNC, partition=("orders", 0)),)),
+        ("transaction coordinator of tx 1", (Phrase(Kind.TRANSACTIONS, transaction="tx 1"),)),
         ("group coordinator of my readers", (Phrase(Kind.COORDINATOR, group="my readers"),)),
         (
             "leader of orders/0, not active controller",
@@ -50,6 +52,8 @@ def test_targets_are_taken(text: str, phrases: tuple[Phrase, ...]) -> None:
         ("leader oforders/1", "is no target"),
         ("broker two", "expected 'broker N'"),
         ("broker", "expected 'broker N'"),
+        ("last in-sync replica of orders", "expected 'last in-sync replica of TOPIC/PARTITION'"),
+        ("transaction coordinator of", "expected 'transaction coordinator of TRANSACTIONAL.ID'"),
         ("group coordinator of", "expected 'group coordinator of GROUP'"),
         ("any broker", "nothing may follow 'any'"),
         ("not broker 1", "say first who"),

@@ -122,6 +122,7 @@ EVERY_ASK = [
     asks.describe_cluster(),
     asks.describe_quorum(),
     asks.find_coordinator("readers"),
+    asks.find_coordinator("tx-1", asks.TRANSACTION),
     asks.list_offsets("orders", {0: 1, 5: -1}, asks.LATEST),
     asks.offset_for_leader_epoch("orders", {0: 1}),
     asks.fetch(PLACE),

@@ -51,6 +51,7 @@ Fetch: TypeAlias = fetch_v16.FetchResponse | fetch_v17.FetchResponse
 
 EARLIEST = -2
 LATEST = -1
+GROUP, TRANSACTION = 0, 1  # what a coordinator coordinates
 NODE = 4  # resource type: a broker or a controller, by its id
 METADATA_LOG = "__cluster_metadata"
 SOFTWARE = "chaoskafka"
@@ -179,11 +180,11 @@ def describe_quorum() -> Ask[DescribeQuorum]:
     return Ask(DESCRIBE_QUORUM, build)
 
 
-def find_coordinator(group: str) -> Ask[FindCoordinator]:
-    """Who coordinates a consumer group; makes __consumer_offsets exist if it does not yet."""
+def find_coordinator(key: str, kind: int = GROUP) -> Ask[FindCoordinator]:
+    """Who coordinates a group, or the transactions of an id; makes the topic exist in which that is kept."""
     return Ask(
         FIND_COORDINATOR,
-        lambda schema: schema.FindCoordinatorRequest(key_type=i8(0), coordinator_keys=(group,)),
+        lambda schema: schema.FindCoordinatorRequest(key_type=i8(kind), coordinator_keys=(key,)),
     )
 
 

@@ -22,7 +22,7 @@ from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.wire import asks
 from chaoskafka.runtimes.fake import moving
 from chaoskafka.runtimes.fake.control import Control, Place
-from chaoskafka.runtimes.fake.kafka import OFFSETS_TOPIC, FakeKafka
+from chaoskafka.runtimes.fake.kafka import INTERNAL, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, FakeKafka
 
 APIS = (
     asks.API_VERSIONS,
@@ -162,14 +162,14 @@ class Broker:
     def _find_coordinator(self, schema: Any, request: Any) -> Any:
         return schema.FindCoordinatorResponse(
             throttle_time=_AT_ONCE,
-            coordinators=tuple(self._coordinator(schema, group) for group in request.coordinator_keys),
+            coordinators=tuple(self._coordinator(schema, key, request.key_type) for key in request.coordinator_keys),
         )
 
-    def _coordinator(self, schema: Any, group: str) -> Any:
-        node = self._kafka.coordinator(group)
+    def _coordinator(self, schema: Any, key: str, kind: int) -> Any:
+        node = self._kafka.coordinator(key, TRANSACTIONS_TOPIC if kind == asks.TRANSACTION else OFFSETS_TOPIC)
         at = self._addresses.get(-1 if node is None else node, Address("", -1))
         return schema.Coordinator(
-            key=group,
+            key=key,
             node_id=-1 if node is None else node,
             host=at.host,
             port=i32(at.port),
@@ -267,7 +267,7 @@ def _topic(schema: Any, control: Control, name: str) -> Any:
         error_code=ErrorCode.none,
         name=name,
         topic_id=next(iter(places.values())).topic_id,
-        is_internal=name == OFFSETS_TOPIC,
+        is_internal=name in INTERNAL,
         partitions=tuple(
             schema.MetadataResponsePartition(
                 error_code=ErrorCode.none,

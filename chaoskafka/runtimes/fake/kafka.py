@@ -25,7 +25,9 @@ from chaoskafka.runtimes.fake.log import Sender, Stored
 from chaoskafka.runtimes.fake.packets import CLIENT, Network
 
 OFFSETS_TOPIC = "__consumer_offsets"
-OFFSETS_PARTITIONS = 3  # Kafka makes 50; nothing here depends on how many, and each is in every answer
+TRANSACTIONS_TOPIC = "__transaction_state"
+INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
+INTERNAL_PARTITIONS = 3  # Kafka makes 50; nothing here depends on how many, and each is in every answer
 SKIPPED = 5  # messages beyond the end that SKIP passes over
 
 
@@ -131,12 +133,12 @@ class FakeKafka:
                 )
                 control.add((name, number), place)
 
-    def coordinator(self, group: str) -> int | None:
-        """Who coordinates a group; makes the offsets topic. None: nobody right now."""
+    def coordinator(self, key: str, topic: str = OFFSETS_TOPIC) -> int | None:
+        """Who coordinates a group, or transactions, by which topic holds its state; makes that. None: nobody now."""
         with self.now() as control:
-            if (OFFSETS_TOPIC, 0) not in control.places:
-                self._make_offsets_topic(control)
-            return self._coordinator(control, group)
+            if (topic, 0) not in control.places:
+                self._make_internal(control, topic)
+            return self._coordinator(control, key, topic)
 
     def open_producer(self) -> int:
         """A producer id."""
@@ -260,17 +262,19 @@ class FakeKafka:
             place.log.append(stored, sender, place.epoch)
         return told
 
-    def _coordinator(self, control: Control, group: str) -> int | None:
-        place = control.places.get((OFFSETS_TOPIC, zlib.crc32(group.encode()) % OFFSETS_PARTITIONS))
+    def _coordinator(self, control: Control, key: str, topic: str = OFFSETS_TOPIC) -> int | None:
+        place = control.places.get((topic, zlib.crc32(key.encode()) % INTERNAL_PARTITIONS))
         if place is None or not control.serves(place, time.monotonic_ns()):
             return None
         return place.leader
 
-    def _make_offsets_topic(self, control: Control) -> None:
+    def _make_internal(self, control: Control, topic: str) -> None:
         brokers, copies = control.brokers, min(3, len(control.brokers))
-        placed = [[brokers[(number + i) % len(brokers)] for i in range(copies)] for number in range(OFFSETS_PARTITIONS)]
-        spec = TopicSpec(partitions=OFFSETS_PARTITIONS, replication_factor=copies, min_insync_replicas=min(2, copies))
-        self.create(OFFSETS_TOPIC, spec, placed)
+        placed = [
+            [brokers[(number + i) % len(brokers)] for i in range(copies)] for number in range(INTERNAL_PARTITIONS)
+        ]
+        spec = TopicSpec(partitions=INTERNAL_PARTITIONS, replication_factor=copies, min_insync_replicas=min(2, copies))
+        self.create(topic, spec, placed)
 
 
 def address_of(node: int) -> str:
@@ -288,7 +292,7 @@ def _misplaced(control: Control) -> Place | None:
     topic, number = _victim(control)
     others = {
         Lie.MISPLACE_PARTITION: [at for at in control.places if at[0] == topic and at[1] != number],
-        Lie.MISPLACE_TOPIC: [at for at in control.places if at[0] not in (topic, OFFSETS_TOPIC)],
+        Lie.MISPLACE_TOPIC: [at for at in control.places if at[0] not in (topic, *INTERNAL)],
     }
     found = [places[0] for lie, places in others.items() if places and control.lying(lie)]
     return control.places[found[0]] if found else None
