@@ -20,9 +20,11 @@ from chaoskafka import __version__
 from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
 from chaoskafka.commands.options import (
+    Bundle,
     Jobs,
     Json,
     Junit,
+    KeepRuns,
     Repeat,
     RerunFailed,
     Runtime,
@@ -64,6 +66,8 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
     shard: Share = None,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Start no run after one that did not pass.")] = False,
     rerun_failed: RerunFailed = None,
+    bundle: Bundle = None,
+    keep_runs: KeepRuns = None,
     junit: Junit = None,
     json: Json = None,
 ) -> None:
@@ -82,6 +86,8 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         shard=shard,
         fail_fast=fail_fast,
         rerun_failed=rerun_failed,
+        bundle=bundle,
+        keep_runs=keep_runs,
         junit=junit,
         json=json,
     )

@@ -41,6 +41,8 @@ class RunRequest:
     shard: Shard | None = None  # None: all
     fail_fast: bool = False
     rerun_failed: Path | None = None  # what an earlier call left in `results.json`
+    bundle: Path | None = None  # what failures need, in one file
+    keep_runs: int | None = None  # of each scenario, the newest; None: all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

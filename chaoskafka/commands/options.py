@@ -21,6 +21,7 @@ Settings = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario, e.g. plan[0].kill.for_s=8."),
 ]
 JOBS_MAX = 64  # as many clusters have as many networks, of which an engine by default has address space for 31
+KEEP_MAX = 100_000  # more than a disk holds
 SEED_MAX = 2**63 - 1  # as of a scenario's own
 TIMEOUT_MAX_S = 7 * 24 * 3600  # a week: what is above is a slip, often milliseconds
 
@@ -95,6 +96,19 @@ Jobs = Annotated[
 Share = Annotated[
     Shard | None,
     typer.Option("--shard", parser=_shard, metavar="I/N", help="Play share I of N, of equal length."),
+]
+Bundle = Annotated[
+    Path | None,
+    typer.Option("--bundle", metavar="FILE", help="Pack what did not pass into a .tar.gz below 20 MB."),
+]
+KeepRuns = Annotated[
+    int | None,
+    typer.Option(
+        "--keep-runs",
+        parser=_whole(1, KEEP_MAX),
+        metavar="NUMBER",
+        help="Of each scenario, keep so many run directories: the newest.",
+    ),
 ]
 RerunFailed = Annotated[
     Path | None,

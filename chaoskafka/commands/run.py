@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,8 +17,10 @@ from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import several_on, shown_on
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
+from chaoskafka.fleet.bundle import bundle
 from chaoskafka.fleet.child import Order
 from chaoskafka.fleet.children import Fleet
+from chaoskafka.fleet.keeping import remove_old
 from chaoskafka.fleet.outcome import RESULTS_FILE, Asked, Ended, save_results
 from chaoskafka.fleet.playing import How, play
 from chaoskafka.fleet.room import Room
@@ -40,7 +42,7 @@ def main(request: RunRequest) -> ExitCode:
 
 def _run(request: RunRequest) -> ExitCode:
     asked = asked_of(request)
-    writable(request.junit, request.json)
+    writable(request.junit, request.json, request.bundle)
     _make_out(request.out)
     if not asked:
         say("no run is to be played: none had failed" if request.rerun_failed else "no run is in this share")
@@ -81,15 +83,42 @@ class _Book:
         every = [by_run.get((one.name, one.seed), Ended(asked=one, code=None, problem=missed)) for one in asked]
         if len(every) > 1:
             say(_summary(every))
-        out = self.request.out
-        try:
-            save_results(out / RESULTS_FILE, every, (*self.request.variable, *self.request.settings))
-        except OSError as refused:
-            complain(f"chaoskafka: {out / RESULTS_FILE}: cannot be written: {refused.strerror}")
+        results = self.request.out / RESULTS_FILE
+        with _told(str(results)):
+            save_results(results, every, (*self.request.variable, *self.request.settings))
+        self._keep(every)
         judged = [(one.result, one.run_dir) for one in every if one.result is not None and one.run_dir is not None]
         unjudged = [one.unjudged for one in every if one.result is None]
         write_reports(judged, unjudged, junit=self.request.junit, json_lines=self.request.json)
         return gravest(one.code for one in every if one.code is not None)
+
+    def _keep(self, every: Sequence[Ended]) -> None:
+        """What failed, for an artifact; and of older runs the newest. What cannot be done is told and changes no code."""
+        played = [one.run_dir for one in every if one.run_dir is not None]
+        failed = [one.run_dir for one in every if one.run_dir is not None and one.code is not ExitCode.PASS]
+        into, keep = self.request.bundle, self.request.keep_runs
+        if into is not None and failed:
+            with _told(str(into)):
+                done = bundle(failed, into)
+                say(
+                    f"bundle         {into}: {done.files} files, {done.size_bytes / 1e6:.1f} MB, {done.left_out} left out"
+                )
+        elif into is not None:
+            into.unlink(missing_ok=True)  # made to see that it can be written
+        if keep is not None:
+            for name in dict.fromkeys(one.asked.scenario.name for one in every if one.run_dir is not None):
+                with _told(f"--keep-runs: {self.request.out / name}"):
+                    gone = remove_old(self.request.out, name, keep=keep, spare=played)
+                    if gone:
+                        say(f"removed        {len(gone)} older runs of {name}")
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as refused:
+        complain(f"chaoskafka: {what}: {refused.strerror}")
 
 
 def _one_after_the_other(asked: Sequence[Asked], request: RunRequest, book: _Book) -> None:
