@@ -93,16 +93,15 @@ class _Book:
         return gravest(one.code for one in every if one.code is not None)
 
     def _keep(self, every: Sequence[Ended]) -> None:
-        """What failed, for an artifact; and of older runs the newest. What cannot be done is told and changes no code."""
+        """What failed, for an artifact; of older runs the newest. What cannot be done is told, and changes no code."""
         played = [one.run_dir for one in every if one.run_dir is not None]
         failed = [one.run_dir for one in every if one.run_dir is not None and one.code is not ExitCode.PASS]
         into, keep = self.request.bundle, self.request.keep_runs
         if into is not None and failed:
             with _told(str(into)):
                 done = bundle(failed, into)
-                say(
-                    f"bundle         {into}: {done.files} files, {done.size_bytes / 1e6:.1f} MB, {done.left_out} left out"
-                )
+                size = f"{done.size_bytes / 1e6:.1f} MB"
+                say(f"bundle         {into}: {done.files} files, {size}, {done.left_out} left out")
         elif into is not None:
             into.unlink(missing_ok=True)  # made to see that it can be written
         if keep is not None:

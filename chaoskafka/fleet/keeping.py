@@ -1,4 +1,4 @@
-"""Old run directories go, so that a CI machine that is used again does not fill up. In: how many to keep. Out: removals.
+"""Old run directories go, so that a machine that is used again does not fill up. In: how many stay. Out: removals.
 
 Only what a run has made is ever removed: a directory with a run's header, named as runs are, below the directory of its
 scenario. What this call played stays, and so does what belongs to a run that still lives.
