@@ -30,6 +30,7 @@ Commands:
   down      Remove a standing cluster, whatever was broken in it.
   doctor    Try what a run needs here, and say what mends the rest.
   image     The images that clusters start from.
+  compose   Clusters as Compose files.
 """
 
 

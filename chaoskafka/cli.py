@@ -20,7 +20,9 @@ from chaoskafka import __version__
 from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
 from chaoskafka.commands.options import (
+    FIRST_PORT,
     Bundle,
+    FirstPort,
     Jobs,
     Json,
     Junit,
@@ -46,6 +48,8 @@ app = typer.Typer(
 )
 image = typer.Typer(help="The images that clusters start from.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(image, name="image")
+compose = typer.Typer(help="Clusters as Compose files.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(compose, name="compose")
 
 
 @app.command()
@@ -217,6 +221,22 @@ def image_prune(
 ) -> None:
     """Remove images that other recipes than today's have made and that no container needs."""
     _perform("image", lambda command: command.prune_images(days))
+
+
+@compose.command("write")
+def compose_write(
+    scenario: Annotated[
+        str | None, typer.Argument(metavar="[SCENARIO]", help="Whose cluster; without one: three nodes.")
+    ] = None,
+    *,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Instead of stdout.")] = None,
+    name: Annotated[str, typer.Option(metavar="PROJECT", help="What Compose calls it.")] = "chaoskafka",
+    first_port: FirstPort = FIRST_PORT,
+    settings: Settings = None,
+) -> None:
+    """Write the cluster of a scenario as a Compose file."""
+    given = (scenario, out, name, first_port, tuple(settings or ()), _variable() if scenario else ())
+    _perform("compose", lambda command: command.main(*given))
 
 
 def _version(*, wanted: bool) -> None:

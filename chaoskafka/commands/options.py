@@ -21,6 +21,7 @@ Settings = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario, e.g. plan[0].kill.for_s=8."),
 ]
 JOBS_MAX = 64  # as many clusters have as many networks, of which an engine by default has address space for 31
+FIRST_PORT = 29092  # beside 9092, where many have a Kafka of their own
 KEEP_MAX = 100_000  # more than a disk holds
 SEED_MAX = 2**63 - 1  # as of a scenario's own
 TIMEOUT_MAX_S = 7 * 24 * 3600  # a week: what is above is a slip, often milliseconds
@@ -108,6 +109,12 @@ KeepRuns = Annotated[
         parser=_whole(1, KEEP_MAX),
         metavar="NUMBER",
         help="Of each scenario, keep so many run directories: the newest.",
+    ),
+]
+FirstPort = Annotated[
+    int,
+    typer.Option(
+        "--first-port", parser=_whole(1024, 65535), metavar="PORT", help="Of broker 1 on the host; others follow."
     ),
 ]
 RerunFailed = Annotated[

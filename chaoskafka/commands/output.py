@@ -65,9 +65,9 @@ def write_reports(
     Raises UsageError when a file cannot be written.
     """
     if junit is not None:
-        _write(junit, as_junit(judged, unjudged))
+        write_text(junit, as_junit(judged, unjudged))
     if json_lines is not None:
-        _write(json_lines, "".join(json.dumps(to_plain(result), allow_nan=False) + "\n" for result, _ in judged))
+        write_text(json_lines, "".join(json.dumps(to_plain(result), allow_nan=False) + "\n" for result, _ in judged))
 
 
 def writable(*paths: Path | None) -> None:
@@ -91,7 +91,8 @@ def _write_to(stream: TextIO, text: str) -> None:
             complain(f"chaoskafka: {stream.name}: {failed.strerror}")
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Raises UsageError when the file cannot be written."""
     _refusal_told(path, lambda path: path.write_text(text, encoding="utf-8"))
 
 
