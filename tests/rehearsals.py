@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ class Played:
     told: frozenset[Lie]
     notes: Sequence[str]
 
-    @property
+    @cached_property
     def result(self) -> Result:
         return read_result(self.run_dir / RESULT_FILE)
 

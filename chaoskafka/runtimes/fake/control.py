@@ -84,6 +84,7 @@ class Control:
         self._unruled_ns = now_ns  # since when there has been a majority and no controller
         self.metadata_end = 1
         self.deaths = 0
+        self._whole_at: int | None = None  # the end of the metadata log as of which nothing changes by itself
 
     def lying(self, lie: Lie) -> bool:
         """Whether this is to be done wrong; then it counts as told."""
@@ -110,6 +111,7 @@ class Control:
 
     def die(self, node: int, now_ns: int) -> None:
         """It is gone, for good or for a while."""
+        self._whole_at = None
         life = self._lives[node]
         life.up, life.changed_ns = False, now_ns
         self.deaths += 1
@@ -123,6 +125,7 @@ class Control:
 
     def rise(self, node: int, now_ns: int, *, anew: bool = True) -> None:
         """`anew`: as a new process, not as the one that was away."""
+        self._whole_at = None
         life = self._lives[node]
         life.up, life.changed_ns, life.registered = True, now_ns, not anew
         if self.controller is None:
@@ -164,6 +167,8 @@ class Control:
 
     def advance(self, now_ns: int) -> None:
         """Do what is due by now."""
+        if self._whole_at == self.metadata_end:
+            return
         self._rule(now_ns)
         if self.controller is None:
             return
@@ -182,9 +187,22 @@ class Control:
                 self._unfence(broker, now_ns)
         self._fall_behind(now_ns)
         self._catch_up(now_ns)
+        self._whole_at = self.metadata_end if self._is_whole() else None
+
+    def _is_whole(self) -> bool:
+        """Whether all live, are known to the controller, and fetch: then only an act from outside changes anything."""
+        lives = (
+            node.up and ((node.attached and node.registered and not node.fenced) or at not in self.brokers)
+            for at, node in self._lives.items()
+        )
+        return all(lives) and all(
+            len(place.isr) == len(place.replicas) and all(self._fetches(node, place) for node in place.replicas)
+            for place in self.places.values()
+        )
 
     def relinked(self, now_ns: int) -> None:
         """Somebody reaches somebody no more, or again."""
+        self._whole_at = None
         self._relinked_ns = now_ns
         self.deaths += 1
 

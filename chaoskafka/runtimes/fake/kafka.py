@@ -37,6 +37,7 @@ class FakeKafka:
     def __init__(self, spec: ClusterSpec, *, timers: Timers, lies: frozenset[Lie]) -> None:
         self.spec = spec
         self.network = Network()
+        self._reached: dict[tuple[int | None, int, Plane], bool] = {}  # as the rules of now have it
         self._control = Control(spec, timers, lies, time.monotonic_ns(), self._reaches)
         self._changed = threading.Condition(threading.RLock())
         self._groups: dict[str, Group] = {}
@@ -100,6 +101,7 @@ class FakeKafka:
         """Raises CommandFailed."""
         with self.now() as control:
             self.network.join(address_of(node)).run(batch)
+            self._reached.clear()
             control.relinked(time.monotonic_ns())
 
     def rules(self, node: int) -> str:
@@ -112,8 +114,12 @@ class FakeKafka:
             return self.network.stops(address_of(asker), address_of(asked), port, counting=True)
 
     def _reaches(self, asker: int | None, asked: int, plane: Plane) -> bool:
-        there = CLIENT if asker is None else address_of(asker)
-        return self.network.stops(there, address_of(asked), plane.port) is None
+        """Rules change seldom, and every look at the cluster asks this of many pairs."""
+        way = asker, asked, plane
+        if way not in self._reached:
+            there = CLIENT if asker is None else address_of(asker)
+            self._reached[way] = self.network.stops(there, address_of(asked), plane.port) is None
+        return self._reached[way]
 
     def log(self, node: int, text: str) -> None:
         self.lines[node].append(f"{time.monotonic_ns()} node-{node}: {text}\n")
