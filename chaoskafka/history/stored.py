@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, cast, get_args, get_origin, get_type_hints
@@ -19,6 +19,7 @@ from chaoskafka.errors import HistoryError
 from chaoskafka.files import Unreadable, read_regular
 
 T = TypeVar("T")
+_Read = Callable[[Any, str], Any]  # a value, and where it stands; raises Mistyped
 FILE_MAX_BYTES = 1 << 30  # a line of events or observations has some 200 bytes, and millions of them are no run of ours
 INT_MAX = 2**63 - 1  # whatever we count or time fits 64 bits
 SHOWN_MAX = 80  # characters of a wrong value that a message repeats
@@ -57,43 +58,55 @@ def typed(kind: type[T], value: Any) -> T:
 
     Raises Mistyped, naming the place.
     """
-    return cast("T", _typed(kind, value, ""))
+    return cast("T", _reader(cast("type", kind))(value, ""))
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _typed(kind: Any, value: Any, where: str) -> Any:
+@cache
+def _reader(kind: Any) -> _Read:
+    """What reads one type. A type is looked into once, not for each of its values, of which a run has thousands."""
     origin, arms = get_origin(kind), get_args(kind)
     if kind is Any:
-        return value
+        return lambda value, _: value
     if origin in (Union, UnionType):
-        wanted = next(arm for arm in arms if arm is not NoneType)
-        return None if value is None else _typed(wanted, value, where)
+        wanted = _reader(next(arm for arm in arms if arm is not NoneType))
+        return lambda value, where: None if value is None else wanted(value, where)
     if is_dataclass(kind):
-        return _object(cast("type", kind), value, where)
+        hints = get_type_hints(kind)
+        readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+        needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+        return partial(_object, cast("type", kind), readers, needed)
     if origin is tuple:
-        if not isinstance(value, list):
-            raise _mistyped("a list", value, where)
-        return tuple(_typed(arms[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return partial(_list, _reader(arms[0]))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(value, dict):
-            raise _mistyped("an object", value, where)
-        return {key: _typed(arms[1], below, f"{where}.{key}") for key, below in value.items()}
-    return _scalar(kind, value, where)
+        return partial(_mapping, _reader(arms[1]))
+    return partial(_scalar, kind)
 
 
-def _object(kind: type, value: Any, where: str) -> Any:
+def _list(read: _Read, value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _mistyped("a list", value, where)
+    return tuple(read(item, f"{where}[{i}]") for i, item in enumerate(value))
+
+
+def _mapping(read: _Read, value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _mistyped("an object", value, where)
-    known, hints = {field.name: field for field in fields(kind)}, _hints(kind)
-    if unknown := sorted(value.keys() - known.keys()):
+    return {key: read(below, f"{where}.{key}") for key, below in value.items()}
+
+
+def _object(kind: type, readers: Mapping[str, _Read], needed: Sequence[str], value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise _mistyped("an object", value, where)
+    if unknown := sorted(value.keys() - readers.keys()):
         raise Mistyped(f"{where or 'it'} has {unknown[0]!r}, which this version does not know"[:SHOWN_MAX])
-    for name, field in known.items():
-        if name not in value and field.default is MISSING and field.default_factory is MISSING:
+    for name in needed:
+        if name not in value:
             raise Mistyped(f"{where}.{name} is missing".removeprefix("."))
-    return kind(**{name: _typed(hints[name], below, f"{where}.{name}") for name, below in value.items()})
+    return kind(**{name: readers[name](below, f"{where}.{name}") for name, below in value.items()})
 
 
 def _scalar(kind: Any, value: Any, where: str) -> Any:
@@ -111,8 +124,3 @@ def _mistyped(wanted: str, value: Any, where: str) -> Mistyped:
     text = repr(value)
     text = text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "…"
     return Mistyped(f"{where.removeprefix('.') or 'it'}: expected {wanted}, got {text}")
-
-
-@cache
-def _hints(kind: type) -> Mapping[str, Any]:
-    return get_type_hints(kind)
