@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -156,34 +153,3 @@ def test_a_question_that_cannot_be_read_is_an_error_and_not_silence(run_dir: Pat
 def test_a_foreign_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="not a run directory"):
         judge(tmp_path)
-
-
-BLOCKED = """
-import sys
-class Block:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"confluent_kafka", "docker", "testcontainers", "kio"}:
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Block())
-import json
-from chaoskafka.cli import app
-codes = []
-for command in json.loads(sys.argv[1]):
-    try:
-        app(command)
-    except SystemExit as end:
-        codes.append(int(end.code))
-print(codes)
-"""
-
-
-def test_check_and_validate_work_where_no_client_and_no_engine_is_installed(run_dir: Path, tmp_path: Path) -> None:
-    lossy = shutil.copytree(run_dir, tmp_path / "lossy")
-    lose_one_record(lossy)
-    commands = [["check", str(run_dir)], ["check", str(lossy)], ["validate", "leader-killed"], ["list"]]
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, json.dumps(commands)], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("PASS")
-    assert done.stdout.splitlines()[-1] == "[0, 1, 0, 0]"
