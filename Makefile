@@ -5,6 +5,8 @@
 BIN := .venv/bin
 # Empty is as if unset: without bytecode every one of the tests' processes compiles all anew, half of their start.
 export PYTHONDONTWRITEBYTECODE :=
+# Three processes, one more than two cores: many tests only wait for a while.
+UNIT := $(BIN)/python -m pytest -m "not docker" -n 3 --dist worksteal
 LEADER_KILLED := scenarios/leader-killed.yaml
 
 help:
@@ -17,7 +19,8 @@ demo: bootstrap ## kill the leader of a partition of a real cluster, and judge w
 	@$(BIN)/chaoskafka run $(LEADER_KILLED) --runtime auto
 
 test: bootstrap lint ## every test, those on real clusters too
-	$(BIN)/python -m pytest
+	$(UNIT)
+	$(BIN)/python -m pytest -m docker  # one after the other: they share one engine and its machine
 
 lint: bootstrap ## style, types, import directions
 	$(BIN)/ruff check .
@@ -26,7 +29,7 @@ lint: bootstrap ## style, types, import directions
 	$(BIN)/lint-imports
 
 unit: bootstrap ## the tests that need no Docker
-	$(BIN)/python -m pytest -m "not docker" -n 3 --dist worksteal  # one more than two cores: many only wait for a while
+	$(UNIT)
 
 nightly: bootstrap ## what is too long for every change: long tests, twenty times the properties' examples, all scenarios
 	CHAOSKAFKA_REQUIRE=docker $(BIN)/python -m pytest -m nightly

@@ -2,7 +2,8 @@
 
 CHAOSKAFKA_REQUIRE=docker (continuous integration) makes a skipped docker test a failure, whatever skipped it, and fails
 the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success. With -m nightly
-there is no floor, as few tests are chosen. A docker test that is also marked `process` needs namespaces, and no engine.
+or -m "not docker" there is no floor, as few are chosen, or none. A docker test that is also marked `process` needs
+namespaces, and no engine.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Generator
 from functools import cache
 
 import pytest
+import typer.testing
 
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import open_engine
@@ -23,8 +25,11 @@ properties.register()
 # Tables in tests are small: a second thread only waits for work, and burns a third of all time by it. Polars reads this
 # when it is first imported, which no import above does. `make nightly` asks for as many threads as a user has.
 os.environ.setdefault("POLARS_MAX_THREADS", "1")
+# Typer's runner builds the whole command line anew for each call, which often takes longer than what is called.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 REAL_RUNS_FLOOR = 100  # raise it as tests on real clusters are added; lower it only with a reason in the commit
+NO_FLOOR = ("nightly", "not docker")  # what -m asks for where few of those tests are chosen, or none
 
 
 class RealRuns:
@@ -108,5 +113,5 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None) and config.option.markexpr != "not docker":
         # They share one engine and its machine, and RealRuns counts in one process.
         raise pytest.UsageError("tests on real clusters run one after the other: -n needs -m 'not docker'")
-    floor = 0 if config.option.markexpr == "nightly" else REAL_RUNS_FLOOR
+    floor = 0 if config.option.markexpr in NO_FLOOR else REAL_RUNS_FLOOR
     config.pluginmanager.register(RealRuns(required=bool(required), floor=floor), "real-runs")

@@ -102,6 +102,18 @@ def test_too_few_real_runs_are_a_failure_although_every_test_passed(play: Play, 
     assert "too few" in output
 
 
+def test_the_floor_holds_where_real_runs_are_a_session_of_their_own_and_not_in_the_one_without(
+    play: Play, answering: str
+) -> None:
+    code, output = play("pass", "-m", "docker", DOCKER_HOST=answering, CHAOSKAFKA_REQUIRE="docker")
+    assert "1 passed, 2 deselected" in output
+    assert "too few" in output
+    assert code == 1
+    code, output = play("pass", "-m", "not docker", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="docker")
+    assert "1 passed, 2 deselected" in output
+    assert code == 0
+
+
 def test_an_unknown_requirement_is_refused(play: Play) -> None:
     code, _ = play("pass", DOCKER_HOST=NOWHERE, CHAOSKAFKA_REQUIRE="podman")
     assert code != 0

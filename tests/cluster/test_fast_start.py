@@ -251,6 +251,12 @@ def features(client: docker.DockerClient, image: str, **more: str) -> dict[str, 
         container.remove(force=True, v=True)
 
 
+# The template's metadata, features and all, is compared with Kafka's own for more releases, above.
+@pytest.mark.parametrize(
+    "release",
+    [pytest.param(version, marks=[] if version == DEFAULT else pytest.mark.nightly) for version in RELEASES],
+    indirect=True,
+)
 def test_a_cluster_has_the_features_that_kafkas_own_format_gives(
     client: docker.DockerClient, image: str, release: str
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.images import ensure
 from chaoskafka.runtimes.docker.engine import Engine
+from tests.cluster.conftest import CHEAPER_FLAGS
 from tests.installation import build, install
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
@@ -21,7 +22,7 @@ def test_an_installed_wheel_builds_plays_judges_and_heals(engine: Engine, tmp_pa
     code, out, err = installed.call("image", "build")
     assert (code, err) == (0, "")
     assert out.split() == [images.kafka, images.toolbox, images.client]
-    code, out, err = installed.call("run", "leader-killed-fast", "--seed", "11")
+    code, out, err = installed.call("run", "leader-killed-fast", "--seed", "11", *CHEAPER_FLAGS)
     assert code == 0, out + err
     assert out.startswith("PASS")
     (run_dir,) = (installed.elsewhere / "runs" / "leader-killed-fast").glob("2*")

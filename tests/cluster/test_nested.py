@@ -24,7 +24,7 @@ from chaoskafka.runtimes.docker.logs import copy_directory
 from chaoskafka.runtimes.docker.network import create_network, remove_network
 from chaoskafka.runtimes.docker.open import Images
 from chaoskafka.runtimes.docker.sweep import sweep
-from tests.cluster.conftest import CHEAPER, objects_of, unix_socket
+from tests.cluster.conftest import CHEAPER_FLAGS, objects_of, unix_socket
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
@@ -82,7 +82,7 @@ def inside(engine: Engine, images: Images, packages: Path) -> Inside:
 def nested(inside: Inside) -> Iterator[Container]:
     """A run that has begun in a container on the engine's default network."""
     scenario = f"/repository/scenarios/{SCENARIO}.yaml"
-    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *CHEAPER)
+    container = inside.start("-m", "chaoskafka", "run", scenario, "--out", "/tmp/runs", *CHEAPER_FLAGS)
     try:
         yield container
     finally:

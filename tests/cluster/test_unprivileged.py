@@ -23,7 +23,7 @@ from chaoskafka.runtimes.docker.engine import Engine
 from chaoskafka.runtimes.docker.labels import OWNER, RUN
 from chaoskafka.runtimes.docker.network import create_network, remove_network
 from chaoskafka.runtimes.docker.sweep import sweep
-from tests.cluster.conftest import CHEAPER, objects_of, unix_socket
+from tests.cluster.conftest import CHEAPER_FLAGS, objects_of, unix_socket
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 
@@ -112,7 +112,7 @@ def interpreter() -> str:
 
 def test_a_whole_run(user: User, engine: Engine, tmp_path: Path) -> None:
     output = tmp_path / "output.txt"
-    argv = ("-m", "chaoskafka", "run", SCENARIO, "--out", "runs", *CHEAPER)
+    argv = ("-m", "chaoskafka", "run", SCENARIO, "--out", "runs", *CHEAPER_FLAGS)
     with user.starts(*argv, output=output) as process:
         wait_until(
             Phase.FORM.title,
