@@ -7,7 +7,7 @@ Whatever is waited for is asked of the brokers over connections of our own, none
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -49,22 +49,13 @@ class SessionHands:
         under_load.gate(self.session, self.traffic)
 
     def watch(self, condition: Condition) -> Callable[[Injected | None], None]:
-        """Blocks for one round of questions; what is returned blocks until the condition holds.
+        """Blocks for one round of questions; what is returned is as `Look.wait`."""
+        look = self.look()
+        return lambda hit: look.wait(condition, hit)
 
-        That raises WaitTimeout (what is missing), after writing it down, and Interrupted.
-        """
-        before = self.session.views.ask_all()
-
-        def wait(hit: Injected | None) -> None:
-            scene = holding.Scene(
-                spec=self.session.cluster.spec,
-                before=sights.leadership(before),
-                internal=frozenset().union(*(view.internal for view in before)),
-                targets=None if hit is None else frozenset(hit.targets),
-            )
-            self._wait(condition, scene)
-
-        return wait
+    def look(self) -> Look:
+        """What is now, so that a change can be waited for. Blocks for one round of questions."""
+        return Look(hands=self, before=self.session.views.ask_all())
 
     def place(self, place: PlannedPlace) -> None:
         """Raises NoTarget when nobody fits, FaultFailed when Kafka refuses or brokers do not come to know."""
@@ -101,7 +92,8 @@ class SessionHands:
         )
         return {sights.show(move.partition): move.facts for move in wanted}
 
-    def _wait(self, condition: Condition, scene: holding.Scene) -> None:
+    def wait(self, condition: Condition, scene: holding.Scene) -> None:
+        """As `Look.wait`."""
         session = self.session
         begun_ns, limit_s = session.clock.now_ns(), self._limit_s(condition)
         mark: int | None = None
@@ -134,3 +126,24 @@ class SessionHands:
     def _limit_s(self, condition: Condition) -> float:
         settings = next(iter(self.header.broker_settings.values()), {})
         return condition.deadline_s(settings, self.header.limits["recovered_s"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What every broker said before a fault, or before a wait."""
+
+    hands: SessionHands
+    before: Sequence[BrokerView]
+
+    def wait(self, condition: Condition, hit: Injected | None) -> None:
+        """Blocks until the condition holds.
+
+        Raises WaitTimeout (what is missing), after writing it down, and Interrupted.
+        """
+        scene = holding.Scene(
+            spec=self.hands.session.cluster.spec,
+            before=sights.leadership(self.before),
+            internal=frozenset().union(*(view.internal for view in self.before)),
+            targets=None if hit is None else frozenset(hit.targets),
+        )
+        self.hands.wait(condition, scene)

@@ -138,13 +138,14 @@ def interrupted_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def stop_on_signals(progress: Progress) -> Iterator[threading.Event]:
+def stop_on_signals(progress: Progress, stop: threading.Event | None = None) -> Iterator[threading.Event]:
     """An event that Ctrl-C, SIGTERM and SIGHUP set. Waits notice it and leave; heals and removals do not look.
 
+    `stop`: the event, where several sections share one.
     A SIGHUP that is ignored when this begins (nohup) stays ignored. Outside the main thread signals cannot be caught:
     then nothing sets the event.
     """
-    stop = threading.Event()
+    stop = stop or threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return

@@ -1,0 +1,143 @@
+"""A Kafka cluster as one test sees it: topics of its own, one traffic, its applications. In: a lease. Out: those.
+
+The nodes may be shared with the tests before and after; names, run directories and client places are not.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chaoskafka.cluster.admin import make_topics
+from chaoskafka.cluster.resolution import Situation, resolve
+from chaoskafka.cluster.security import User
+from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
+from chaoskafka.cluster.targets import Target
+from chaoskafka.errors import UsageError
+from chaoskafka.progress import Progress
+from chaoskafka.scenario.bind import BindError, bind
+from chaoskafka.setting import facts_of_topics
+from chaoskafka.testing.chaos import Chaos
+from chaoskafka.testing.clusters import Clusters, Lease
+from chaoskafka.testing.guard import Guard
+from chaoskafka.testing.load import Load
+from chaoskafka.testing.traffic import Traffic
+from chaoskafka.testing.trial import Setting, Trial
+from chaoskafka.testing.who import Names, Topic
+
+TOPICS_S = 60.0
+DEFAULT_TOPIC = "orders"  # of traffic for which no topic was made
+
+
+class KafkaCluster:
+    """What the fixture `kafka_cluster` gives."""
+
+    def __init__(self, setting: Setting, clusters: Clusters, lease: Lease, guard: Guard, progress: Progress) -> None:
+        self._setting, self._clusters, self._lease = setting, clusters, lease
+        self._guard, self._progress = guard, progress
+        self._topics: dict[str, tuple[Topic, TopicSpec, str]] = {}  # by Kafka's name; with its id
+        self._suffix = f"-{lease.run_id[-2:]}{lease.tests}"  # no test on this cluster had it
+        self._traffic: Traffic | None = None
+        self.names = Names()
+        self.chaos = Chaos(self.trial, self.names, clusters.runtime)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What the cluster is made of."""
+        return self._lease.wanted.spec
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Its brokers, as reached from the test's own process: for clients of its own, not for proofs."""
+        return ",".join(map(str, self._lease.cluster.host_addresses().values()))
+
+    @property
+    def client_settings(self) -> Mapping[str, str]:
+        """librdkafka's settings for a client of the test's own: where the brokers are, and how to get in."""
+        security = self._lease.cluster.security(User.WORKER).librdkafka()
+        return {"bootstrap.servers": self.bootstrap_servers, **security}
+
+    @property
+    def whence(self) -> str:
+        """Whether it is the cluster of the test before, or why it is not."""
+        lease = self._lease
+        return "kept from the test before" if lease.tests > 1 else f"fresh: {lease.why}"
+
+    def create_topic(self, name: str, **settings: Any) -> Topic:
+        """A topic that only this test has, with full ISR. Blocks. `settings`: those of a scenario's topic.
+
+        Without any: 6 partitions, and as many copies as there are brokers, at most 3. Raises UsageError.
+        """
+        brokers = len(self.spec.broker_ids)
+        copies = min(3, brokers)
+        defaults = {"replication_factor": copies, "min_insync_replicas": max(1, copies - 1)}
+        try:
+            spec = bind(TopicSpec, {**defaults, **settings})
+        except BindError as wrong:
+            raise UsageError(f"create_topic({name!r}): {wrong}") from wrong
+        if name in self.names.topics:
+            raise UsageError(f"create_topic({name!r}): this test made a topic of that name already")
+        if spec.replication_factor > brokers:
+            raise UsageError(f"create_topic({name!r}): replication_factor {spec.replication_factor}, {brokers} brokers")
+        own = f"{name}{self._suffix}"
+        with self._guard.work():
+            ids = make_topics(
+                self._lease.admin, self._lease.views, {own: spec}, within_s=TOPICS_S, clock=self._guard.clock
+            )
+        topic = Topic(asked=name, name=own, partitions=spec.partitions)
+        self._topics[own] = topic, spec, ids[own]
+        self._lease.partitions += spec.partitions
+        self.names.topics[name] = own
+        return topic
+
+    def traffic(self, *topics: Topic, **load: Any) -> Traffic:
+        """Producers and consumers, recorded: a context manager; see `Load` for what can be said of them.
+
+        Of `topics`, all of which this test made; without any: of a topic `orders`. One at a time.
+        """
+        if self._traffic is not None and not self._traffic.is_over:
+            raise UsageError("kafka_cluster.traffic: one flows already; a test has one at a time")
+        wanted = Load.of(load)
+        its = topics or (self.create_topic(DEFAULT_TOPIC) if DEFAULT_TOPIC not in self.names.topics else None,)
+        known = {name: spec for name, (_, spec, _) in self._topics.items()}
+        names = [topic.name if topic is not None else self.names.topics[DEFAULT_TOPIC] for topic in its]
+        if strange := [name for name in names if name not in known]:
+            raise UsageError(f"kafka_cluster.traffic: {', '.join(strange)}: this test made no such topic")
+        groups = {wanted.group: f"{wanted.group}{self._suffix}"}
+        self.names.groups.update(groups)
+        specs = {name: known[name] for name in names}
+        ids = {name: self._topics[name][2] for name in names}
+        trial = Trial(self._setting, self._clusters, self._lease, self._guard, self._progress)
+        scenario = wanted.scenario(self._setting, self.spec, specs, group=groups[wanted.group])
+        traffic = Traffic(
+            trial, scenario, facts_of_topics(specs, ids), [self._topics[name][0] for name in names], self._guard
+        )
+        self._traffic = traffic
+        return traffic
+
+    def trial(self) -> Trial:
+        """The run that faults belong to. Raises UsageError when no traffic flows."""
+        if self._traffic is None or not self._traffic.flows:
+            raise UsageError(
+                "a fault without load answers nothing: use the fixture `traffic`, or `with kafka_cluster.traffic():`"
+            )
+        return self._traffic.trial
+
+    def who(self, target: Target | str) -> tuple[int, ...]:
+        """Who a target is right now, as the brokers say. Blocks. Raises NoTarget."""
+        views, wanted = self._lease.views, self.names.target(target)
+        coordinators = {group: views.coordinator(group) for group in wanted.groups}
+        now = Situation.of(self.spec, views.ask_all(), coordinators)
+        return resolve(wanted, now, random.Random(self._setting.seed)).nodes  # noqa: S311 - chance, not secrecy
+
+    @property
+    def run_dir(self) -> Path | None:
+        """Of the latest traffic; None before the first."""
+        return self._traffic.run_dir if self._traffic is not None else None
+
+    def close(self, *, passed: bool) -> None:
+        """The test is over. Raises Unverified when it passed and its traffic was never verified."""
+        if self._traffic is not None:
+            self._traffic.end(passed=passed)

@@ -1,0 +1,152 @@
+"""Scenario files as tests: collected from a directory, or named by a marker. In: YAML. Out: items, reports.
+
+Each is played as `chaoskafka run` plays it, on a cluster of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaoskafka.commands import RunRequest
+from chaoskafka.commands.run import replay_command
+from chaoskafka.errors import EnvironmentFailure, ExitCode, HarnessError, ScenarioError, UsageError, told
+from chaoskafka.history.events import read_events
+from chaoskafka.report.result import RESULT_FILE, read_result
+from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.scenario.find import find_scenario
+from chaoskafka.scenario.load import load_scenario
+from chaoskafka.scenario.model import Scenario
+from chaoskafka.testing.house import House
+from chaoskafka.testing.options import options
+from chaoskafka.testing.outcomes import Broken, Inconclusive
+from chaoskafka.testing.report import Report, story
+
+SUFFIXES = (".yaml", ".yml")
+
+
+def collect_too(config: pytest.Config) -> None:
+    """Have the directories of `--chaoskafka-scenarios` collected beside what was asked for. Raises UsageError."""
+    for name in config.getoption("chaoskafka_scenarios"):
+        path = config.invocation_params.dir / name
+        if not path.is_dir():
+            raise pytest.UsageError(f"--chaoskafka-scenarios {name}: no such directory")
+        if str(path) not in config.args:
+            config.args.append(str(path))
+
+
+def collected(file: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A collector for a scenario file below one of those directories."""
+    config = parent.config
+    above = [config.invocation_params.dir / name for name in config.getoption("chaoskafka_scenarios")]
+    if file.suffix in SUFFIXES and any(file.is_relative_to(each.resolve()) for each in above):
+        return ScenarioFile.from_parent(parent, path=file)
+    return None
+
+
+class ScenarioFile(pytest.File):
+    """One file, one item. It is loaded now, so that a slip is told before anything has run for minutes."""
+
+    def collect(self) -> Iterator[ScenarioItem]:
+        try:
+            scenario = load_scenario(self.path, runtime=options(self.config).runtime_for_checking)
+        except ScenarioError as wrong:
+            raise self.CollectError(told(wrong)) from wrong
+        item: ScenarioItem = ScenarioItem.from_parent(self, name=scenario.name)
+        item.scenario = scenario
+        yield item
+
+
+class ScenarioItem(pytest.Item):
+    """Passes, fails or is inconclusive as the scenario does."""
+
+    scenario: Scenario
+
+    def runtest(self) -> None:
+        from chaoskafka.pytest_plugin import house_of  # noqa: PLC0415 - which imports us in turn
+
+        play(house_of(self.config), self.scenario, str(self.path), ())
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Our own errors say all; a traceback through pytest would only hide it."""
+        if isinstance(excinfo.value, Broken | Inconclusive | EnvironmentFailure | UsageError):
+            return told(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, f"scenario: {self.scenario.title}"
+
+
+def play_marked(house: House, item: pytest.Item, marker: pytest.Mark) -> Report:
+    """What `@pytest.mark.scenario("file.yaml", settings=[...])` asks for: a file beside the test's own, or a name.
+
+    Raises UsageError, and as `play`.
+    """
+    settings = marker.kwargs.get("settings", ())
+    if len(marker.args) != 1 or marker.kwargs.keys() - {"settings"} or isinstance(settings, str):
+        raise UsageError(f"{item.nodeid}: @pytest.mark.scenario takes one file, and settings=[\"PATH=VALUE\", …]")
+    beside = item.path.parent / str(marker.args[0])
+    file = beside if beside.is_file() else find_scenario(str(marker.args[0]))
+    scenario = load_scenario(file, settings=settings, runtime=house.options.runtime)
+    return play(house, scenario, str(file), settings)
+
+
+def play(house: House, scenario: Scenario, name: str, settings: Sequence[str]) -> Report:
+    """Blocks for minutes. Raises Broken, Inconclusive, EnvironmentFailure, HarnessError, KeyboardInterrupt."""
+    house.clusters.end()  # the machine may not have room for two
+    seed = house.options.seed if house.options.seed_given or scenario.seed is None else scenario.seed
+    request = RunRequest(
+        scenarios=(name,),
+        seed=seed,
+        repeat=1,
+        keep=False,
+        out=house.options.out,
+        settings=tuple(settings),
+        timeout_s=scenario.timeout_s,
+        runtime=house.options.runtime,
+        junit=None,
+        json=None,
+    )
+    run = RunOptions(
+        seed=seed,
+        out=house.options.out,
+        keep=False,
+        timeout_s=scenario.timeout_s,
+        progress=house.progress,
+        replay=replay_command(name, seed, request),
+    )
+    return _report(run_scenario(scenario, options=run, runtime=house.runtime))
+
+
+def _report(ended: RunOutcome) -> Report:
+    if ended.exit_code is ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt(f"interrupted; what there is: {ended.run_dir}")
+    path = ended.run_dir / RESULT_FILE
+    if not path.exists():
+        raise _unjudged(ended)
+    result = read_result(path)
+    match ended.exit_code:
+        case ExitCode.PASS:
+            return Report(result, ended.run_dir)
+        case ExitCode.FAIL:
+            raise Broken(story(result, ended.run_dir))
+        case ExitCode.INTERNAL:
+            raise HarnessError(f"{story(result, ended.run_dir)}\n{_problems(ended)}")
+    raise Inconclusive(story(result, ended.run_dir))
+
+
+def _unjudged(ended: RunOutcome) -> Exception:
+    text = f"{_problems(ended)}\nrun directory  {ended.run_dir}"
+    if ended.exit_code is ExitCode.ENVIRONMENT:
+        return EnvironmentFailure(text)
+    return HarnessError(text) if ended.exit_code is ExitCode.INTERNAL else Inconclusive(text)
+
+
+def _problems(ended: RunOutcome) -> str:
+    events = ended.run_dir / "events.jsonl"
+    found = read_events(events) if events.exists() else []
+    errors = [str(event.fields.get("text")) for event in found if event.event == "error"]
+    return "\n".join(errors) or f"not judged: {ended.exit_code.name.lower()}"

@@ -1,0 +1,72 @@
+"""A status of its own for what was not answered: neither passed nor failed. In: pytest's reports. Out: words, XML.
+
+A report is marked where the test ran; the mark travels with it to whoever prints it, from an xdist worker too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.junitxml import xml_key  # no public way leads to an <error> of the call itself
+
+from chaoskafka.errors import ChaosKafkaError, told
+from chaoskafka.testing.outcomes import Broken, Inconclusive, is_inconclusive
+
+HIDDEN = (str(Path(__file__).parent.parent), contextlib.__file__)  # whose frames say nothing to the owner of a test
+
+
+def trim(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Errors of ours say what there is to say: our own frames and causes would only hide the line of the test."""
+    error = excinfo.value
+    if isinstance(error, ChaosKafkaError | Broken) and error.__traceback__ is not None:
+        error.__cause__, error.__suppress_context__ = None, True
+        kept = excinfo.traceback.filter(lambda entry: not str(entry.path).startswith(HIDDEN))
+        if kept:
+            excinfo.traceback = kept
+
+
+def mark(report: pytest.TestReport, error: BaseException) -> None:
+    """Note on a report what kind of end it was.
+
+    What the harness or the machine kept back while the test asked is inconclusive; before that it is an error.
+    """
+    if isinstance(error, ChaosKafkaError) and report.when == "setup":
+        report.longrepr = told(error)
+    if isinstance(error, Inconclusive) or (report.when == "call" and is_inconclusive(error)):
+        report.chaoskafka_inconclusive = next(iter(str(error).splitlines()), type(error).__name__)  # type: ignore[attr-defined]
+
+
+def is_marked(report: pytest.TestReport) -> bool:
+    return bool(getattr(report, "chaoskafka_inconclusive", ""))
+
+
+def as_error(config: pytest.Config, report: pytest.TestReport) -> None:
+    """In JUnit's words it is no failure, but an error, whatever the phase."""
+    xml = config.stash.get(xml_key, None)
+    if xml is None:
+        return
+    reporter = xml.node_reporter(report)
+    message = f"INCONCLUSIVE: {report.chaoskafka_inconclusive}"  # type: ignore[attr-defined]
+
+    def append(_: object) -> None:
+        reporter._add_simple("error", message, report.longreprtext)  # noqa: SLF001 - as its own methods do
+
+    reporter.append_failure = append  # type: ignore[method-assign]
+    reporter.append_error = append  # type: ignore[method-assign]
+
+
+def summarize(terminal: Any) -> None:
+    """The section of pytest's closing words that failures have too."""
+    reports = terminal.stats["inconclusive"]
+    terminal.write_sep("=", "INCONCLUSIVE", yellow=True, bold=True)
+    for report in reports:
+        terminal.write_sep("_", report.head_line or report.nodeid, yellow=True, bold=True)
+        terminal.write_line(report.longreprtext)
+        for name, content in report.sections:
+            terminal.write_sep("-", name)
+            terminal.write_line(content.rstrip("\n"))
+    for report in reports:
+        terminal.write_line(f"INCONCLUSIVE {report.nodeid} - {report.chaoskafka_inconclusive}")

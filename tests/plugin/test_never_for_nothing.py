@@ -1,0 +1,132 @@
+"""No green for nothing: each way of not having asked, or not having been answered, ends otherwise than passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from chaoskafka.rehearsal import Rehearsal
+from chaoskafka.runtimes.fake.lies import Lie
+from chaoskafka.testing import trial
+from tests.plugin.conftest import KILL, Run
+
+Fake = Callable[..., Rehearsal]
+
+
+def test_three_lines_are_a_test(run: Run, pytester: pytest.Pytester) -> None:
+    result = run(KILL)
+    result.assert_outcomes(passed=1)
+    assert (latest(pytester) / "result.json").exists()
+
+
+def latest(pytester: pytest.Pytester) -> Path:
+    """The run directory of the only test."""
+    (above,) = (pytester.path / "runs").iterdir()
+    return above / "latest"
+
+
+def inconclusive(result: pytest.RunResult, *words: str) -> None:
+    """Exactly that, and told so."""
+    assert result.parseoutcomes() == {"inconclusive": 1}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*= INCONCLUSIVE =*", *(f"*{word}*" for word in words), "INCONCLUSIVE test_orders.py*"])
+
+
+def test_traffic_without_a_fault_asks_nothing(run: Run) -> None:
+    inconclusive(run("def test_it(traffic): traffic.verify()"), "took_effect*the plan holds no fault")
+
+
+def test_a_fault_that_does_not_bite(run: Run, fake: Fake) -> None:
+    fake(Lie.IGNORE_KILL)
+    text = "def test_it(traffic, chaos):\n    with chaos.kill(leader_of('orders'), settle_s=0.2): pass\n"
+    inconclusive(run(text), "not seen to bite")
+
+
+def test_a_fault_that_does_not_heal(run: Run, fake: Fake) -> None:
+    fake(Lie.IGNORE_START)
+    text = "def test_it(traffic, chaos):\n    with chaos.kill(leader_of('orders'), for_s=0.1, heal_s=0.3): pass\n"
+    result = run(text)
+    assert result.parseoutcomes() == {"inconclusive": 1, "error": 1}  # the latter: nor could it be restored at the end
+    result.stdout.fnmatch_lines(["*not seen to heal*", "*nothing was started on node-*"])
+
+
+def test_a_swallowed_fault_is_not_forgotten(run: Run, fake: Fake) -> None:
+    """Whatever a test does with the error of its fault: the plan holds it, so the verdict misses it."""
+    fake(Lie.IGNORE_KILL)
+    text = """
+def test_it(traffic, chaos):
+    with pytest.raises(Exception):
+        with chaos.kill(leader_of("orders"), settle_s=0.2): pass
+    traffic.verify()
+"""
+    inconclusive(run(text), "took_effect*fault not proven")
+
+
+def test_no_load_in_the_window(run: Run) -> None:
+    """One message in five seconds: none falls into a window of a tenth of one."""
+    text = """
+def test_it(kafka_cluster, chaos):
+    topic = kafka_cluster.create_topic("slow", partitions=1)
+    with kafka_cluster.traffic(topic, rate_per_s=0.5) as traffic:
+        with chaos.kill(follower_of(topic)): pass
+    traffic.verify()
+"""
+    inconclusive(run(text), "no load in the fault's window")
+
+
+def test_an_end_that_the_audit_did_not_reach(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "audit", lambda *_, **__: [])
+    inconclusive(run(KILL), "end not reached")
+
+
+def test_a_loss_beats_what_is_not_known(run: Run, fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(Lie.LOSE_MIDDLE)
+    result = run("def test_it(traffic): traffic.verify()")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*took_effect*the plan holds no fault*"])
+
+
+def test_traffic_that_nobody_verified(run: Run) -> None:
+    result = run("def test_it(traffic): pass")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*load ran, and the test ended*traffic.verify()*"])
+
+
+def test_a_fault_that_nobody_verified(run: Run) -> None:
+    result = run("def test_it(traffic, chaos):\n    with chaos.kill(leader_of('orders'), for_s=0.1): pass\n")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*load ran, and 1 fault played, and the test ended*"])
+
+
+def test_a_test_that_failed_is_not_asked_to_verify(run: Run) -> None:
+    run("def test_it(traffic): assert False").assert_outcomes(failed=1)
+
+
+def test_a_fault_without_load(run: Run) -> None:
+    result = run("def test_it(chaos):\n    with chaos.kill('any'): pass\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*UsageError: a fault without load answers nothing*"])
+
+
+def test_a_fault_after_the_verdict(run: Run) -> None:
+    result = run(KILL + "    with chaos.kill('any'): pass\n")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*UsageError: a fault without load answers nothing*"])
+
+
+def test_inconclusive_is_an_error_to_junit(run: Run, pytester: pytest.Pytester) -> None:
+    run("def test_it(traffic): traffic.verify()\ndef test_plain(): assert False\n", "--junitxml=report.xml")
+    suite = ElementTree.parse(pytester.path / "report.xml").getroot()[0]
+    assert {key: suite.get(key) for key in ("tests", "errors", "failures")} == {
+        "tests": "2",
+        "errors": "1",
+        "failures": "1",
+    }
+    first, second = suite.iter("testcase")
+    (error,) = first.iter("error")
+    assert str(error.get("message")).startswith("INCONCLUSIVE: ")
+    assert "took_effect" in str(error.text)
+    assert [each.tag for each in second] == ["failure"]
