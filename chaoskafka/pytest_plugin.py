@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from chaoskafka.testing.traffic import Traffic
 
 MARKERS = (
-    "kafka(nodes=3, kafka='4.2', timeouts='fast', config={...}, scope='module'): the cluster of a test; keys as in a"
-    " scenario's `cluster:`",
+    "kafka(nodes=3, kafka='4.2', timeouts='fast', config={...}, scope='module'): a test's cluster, as in scenarios",
     "kafka_traffic(partitions=6, rate_per_s=600, acks='all', ...): what the fixture `traffic` sends and reads",
     "scenario(file, settings=[...]): play a scenario file before the test's body, and judge it",
 )
@@ -35,6 +34,7 @@ OPTIONS = (
 )
 INCONCLUSIVE = "chaoskafka_inconclusive"  # on a report: why
 _HOUSE = pytest.StashKey["House"]()
+_USED = pytest.StashKey[bool]()  # there is a house, or was one
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -50,7 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="collect the scenario files below DIR as tests; may be given more than once",
     )
-    parser.addini("chaoskafka_cluster", "the cluster of tests, as in a scenario: {nodes: 3, timeouts: fast}", default="")
+    parser.addini(
+        "chaoskafka_cluster", "the cluster of tests, as in a scenario: {nodes: 3, timeouts: fast}", default=""
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,7 +70,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from chaoskafka.testing import scenarios  # noqa: PLC0415
 
-    return scenarios.collected(file_path, parent)
+    return scenarios.collected(file_path, parent, house_of)
 
 
 def house_of(config: pytest.Config) -> House:
@@ -76,6 +78,7 @@ def house_of(config: pytest.Config) -> House:
     if _HOUSE not in config.stash:
         from chaoskafka.testing.house import House  # noqa: PLC0415 - clients, engine and tables come with it
 
+        config.stash[_USED] = True
         config.stash[_HOUSE] = House(config)
     return config.stash[_HOUSE]
 
@@ -92,7 +95,7 @@ def _chaoskafka_house(request: pytest.FixtureRequest) -> Iterator[House]:
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest, _chaoskafka_house: House) -> Iterator[KafkaCluster]:
-    """A Kafka cluster that has formed, as `@pytest.mark.kafka(...)` asks; topics and run directories are this test's."""
+    """A Kafka cluster that has formed, as `@pytest.mark.kafka(...)` asks; its topics and runs are this test's own."""
     with _chaoskafka_house.cluster(request.node) as cluster:
         yield cluster
 
@@ -111,13 +114,13 @@ def kafka_cluster_factory(
 
 
 @pytest.fixture
-def traffic(request: pytest.FixtureRequest, kafka_cluster: KafkaCluster) -> Iterator[Traffic]:
+def traffic(request: pytest.FixtureRequest, kafka_cluster: KafkaCluster) -> Traffic:
     """Load that flows: a producer and a consumer, recorded. End it with `traffic.verify()`."""
     marker = request.node.get_closest_marker("kafka_traffic")
     load = dict(marker.kwargs) if marker else {}
     topics = {key: load.pop(key) for key in ("partitions", "replication_factor", "min_insync_replicas") if key in load}
     topic = kafka_cluster.create_topic("orders", **topics)
-    yield kafka_cluster.traffic(topic, **load).start()
+    return kafka_cluster.traffic(topic, **load).start()
 
 
 @pytest.fixture
@@ -139,15 +142,17 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    if call.excinfo is None or _HOUSE not in item.config.stash:  # then it is none of ours
+    if _USED not in item.config.stash:  # then it is none of ours
         return (yield)
     from chaoskafka.testing import house, statuses  # noqa: PLC0415 - both are there already
 
-    statuses.trim(call.excinfo)
+    if call.excinfo is not None:
+        call.excinfo = statuses.trimmed(call.excinfo)
     report = yield
-    if report.failed:
-        item.stash[house.FAILED] = True
+    if report.failed and call.excinfo is not None:
         statuses.mark(report, call.excinfo.value)
+    if report.when == "call":
+        item.stash[house.PASSED] = report.passed
     return report
 
 
@@ -185,7 +190,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 
 @pytest.fixture
 def scenario_report(request: pytest.FixtureRequest, _chaoskafka_house: House) -> Report | None:
-    """What `@pytest.mark.scenario(...)` found. Played in the test's call, not here: else it could only err, not fail."""
+    """What `@pytest.mark.scenario(...)` found. Played in the test's call: here it could only err, not fail."""
     if request.node.get_closest_marker("scenario") is None:
         raise pytest.UsageError(f"{request.node.nodeid}: scenario_report needs @pytest.mark.scenario(...)")
     return None

@@ -179,7 +179,7 @@ class Session:
                     yield hit
                 finally:
                     self.healing_ns = self.events.write("fault", state="healing", **facts)
-        except Exception as failed:
+        except BaseException as failed:  # in tests a Ctrl-C, too, ends windows that were seen to heal
             skipped = step.may_skip and hit is None and isinstance(failed, NoTarget)
             if skipped:
                 self.progress.note(f"{step.word}: skipped: {failed}")

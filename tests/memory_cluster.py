@@ -206,7 +206,9 @@ class MemoryCluster:
         self.act("gather_logs")
         into.mkdir(parents=True, exist_ok=True)
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> MemoryProcess:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None, *, package: Path | None = None
+    ) -> MemoryProcess:
         self.act("launch")
         worker = None if name in ("observer", "users") else WorkerArguments.from_json(argv[-1])
         self.clients[name] = MemoryProcess(self, name, worker)

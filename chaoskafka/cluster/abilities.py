@@ -228,9 +228,17 @@ class ClientProcess(Protocol):
 class CanHostClients(Protocol):
     """Workers, the observer and a user's own command all start through this."""
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+    def launch(
+        self,
+        name: str,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        *,
+        package: Path | None = None,
+    ) -> ClientProcess:
         """Start `argv` in a place of its own, in a fresh working directory (its path is also in $CHAOSKAFKA_DIR).
 
+        `package`: a directory here that the place's Python can import by its name, a user's application for one.
         `argv[0] == "python"` is the place's own Python, which can import chaoskafka (without its engine parts) and
         the client libraries. The place is removed with the cluster, not with the process. Several threads may launch.
         """

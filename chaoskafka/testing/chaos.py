@@ -21,6 +21,7 @@ from chaoskafka.testing.fault_methods import FaultMethods
 from chaoskafka.testing.trial import Trial
 from chaoskafka.testing.who import Names
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A fault that bites. `targets`: who was hit."""
@@ -75,7 +76,9 @@ class Chaos(FaultMethods):
         except (UnknownWord, BindError, ValueError) as wrong:
             raise UsageError(f"chaos.{word}: {wrong}") from wrong
         if lacking := [need.__name__ for need in fault.needs if need not in self._runtime.abilities]:
-            raise EnvironmentFailure(f"chaos.{word} needs {', '.join(lacking)}, which runtime {self._runtime.name} lacks")
+            raise EnvironmentFailure(
+                f"chaos.{word} needs {', '.join(lacking)}, which runtime {self._runtime.name} lacks"
+            )
         return fault
 
     def _given(self, key: str, value: Any, targets: Container[str]) -> Any:

@@ -160,7 +160,10 @@ class Clusters:
             (bool(kept.spoiled), kept.spoiled),
             (had.spec != wanted.spec, "this test asks for a cluster of another kind"),
             (wanted.scope is Scope.FUNCTION, "this test asks for a cluster of its own"),
-            ((had.scope, had.holder) != (wanted.scope, wanted.holder), f"the one before was {had.scope} {had.holder}'s"),
+            (
+                (had.scope, had.holder) != (wanted.scope, wanted.holder),
+                f"the one before was {had.scope} {had.holder}'s",
+            ),
             (kept.places >= PLACES_MAX, f"the one before has {kept.places} client places of earlier tests"),
             (kept.partitions >= PARTITIONS_MAX, f"the one before has {kept.partitions} partitions of earlier tests"),
         ]
@@ -180,5 +183,3 @@ class Clusters:
 
 def _run_id() -> str:
     return f"t{utc_now().strftime('%Y%m%dt%H%M%S')}-{secrets.token_hex(3)}"
-
-

@@ -1,4 +1,4 @@
-"""The faults of the catalogue as methods. Written by `methods.py`; a test holds it equal to what that writes."""
+"""The faults of the catalogue as methods. Written by `methods.py`; a test holds it equal to that."""
 
 from __future__ import annotations
 

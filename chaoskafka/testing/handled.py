@@ -38,7 +38,9 @@ class Handled:
 
 def acknowledged_ids(history: History) -> list[str]:
     """The ids of all messages that were acknowledged, sorted."""
-    return sorted(one for partition in loaded(history) for one in _ids(history, partition, acknowledged(history, partition)))
+    return sorted(
+        one for partition in loaded(history) for one in _ids(history, partition, acknowledged(history, partition))
+    )
 
 
 def stored_ids(history: History) -> set[str]:

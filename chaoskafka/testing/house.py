@@ -25,7 +25,7 @@ from chaoskafka.testing.kafka import KafkaCluster
 from chaoskafka.testing.options import Options, asked_of, options
 from chaoskafka.testing.trial import Setting
 
-FAILED = pytest.StashKey[bool]()  # of an item whose set-up or call did not pass
+PASSED = pytest.StashKey[bool]()  # of an item: whether its call did; one that was cut short has none
 NAME_MAX = 80  # characters of a test's name in the name of its run directory
 
 
@@ -95,7 +95,7 @@ class House:
         try:
             yield kafka
         finally:
-            kafka.close(passed=FAILED not in item.stash)
+            kafka.close(passed=item.stash.get(PASSED, False))
 
     def setting(self, item: pytest.Item) -> Setting:
         """Where the runs of a test go."""

@@ -5,11 +5,16 @@ The nodes may be shared with the tests before and after; names, run directories 
 
 from __future__ import annotations
 
+import os
 import random
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from chaoskafka.cluster.abilities import ClientProcess
 from chaoskafka.cluster.admin import make_topics
 from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
@@ -19,9 +24,11 @@ from chaoskafka.errors import UsageError
 from chaoskafka.progress import Progress
 from chaoskafka.scenario.bind import BindError, bind
 from chaoskafka.setting import facts_of_topics
+from chaoskafka.testing.application import BOOTSTRAP, Application
 from chaoskafka.testing.chaos import Chaos
 from chaoskafka.testing.clusters import Clusters, Lease
 from chaoskafka.testing.guard import Guard
+from chaoskafka.testing.host import HostProcess
 from chaoskafka.testing.load import Load
 from chaoskafka.testing.traffic import Traffic
 from chaoskafka.testing.trial import Setting, Trial
@@ -51,7 +58,7 @@ class KafkaCluster:
     @property
     def bootstrap_servers(self) -> str:
         """Its brokers, as reached from the test's own process: for clients of its own, not for proofs."""
-        return ",".join(map(str, self._lease.cluster.host_addresses().values()))
+        return self._bootstrap("host")
 
     @property
     def client_settings(self) -> Mapping[str, str]:
@@ -117,6 +124,53 @@ class KafkaCluster:
         self._traffic = traffic
         return traffic
 
+    def application(
+        self,
+        argv: Sequence[str],
+        *,
+        name: str = "application",
+        env: Mapping[str, str] | None = None,
+        place: Literal["host", "client"] = "host",
+        package: Path | None = None,
+    ) -> Application:
+        """A command beside the traffic: a context manager; see `Application`. `argv[0] == "python"`: ours.
+
+        Told by its environment where the brokers are (KAFKA_BOOTSTRAP_SERVERS) and where it may write (CHAOSKAFKA_DIR).
+        `place`: a process of this machine; or a client place, which has our Python and client libraries, and `package`,
+        a directory that it can import. Raises UsageError before there is traffic, whose run directory it writes to.
+        """
+        if self._traffic is None:
+            raise UsageError("kafka_cluster.application: make the traffic first: its run directory keeps what it wrote")
+        if any(app.name == name for app in self.applications):
+            raise UsageError(f"kafka_cluster.application: this test has an application {name!r} already")
+        directory = self._traffic.run_dir / "applications" / name
+        environment = {BOOTSTRAP: self._bootstrap(place), **(env or {})}
+        starts = count(1)
+        shared = self._traffic.trial.cluster
+
+        def launch() -> ClientProcess:
+            if place == "host":
+                path = os.pathsep.join(
+                    filter(None, [str(package.parent) if package else "", os.environ.get("PYTHONPATH", "")])
+                )
+                return HostProcess(name, argv, {**({"PYTHONPATH": path} if path else {}), **environment}, directory)
+            return shared.launch(f"{name}-{next(starts)}", argv, environment, package=package)
+
+        application = Application(name, launch, directory, self._guard)
+        self._traffic.applications.append(application)
+        self._traffic.trial.note(f"application {name}, place {place}: {shlex.join(argv)}")
+        return application
+
+    @property
+    def applications(self) -> Sequence[Application]:
+        """Those beside the latest traffic."""
+        return self._traffic.applications if self._traffic is not None else ()
+
+    def _bootstrap(self, place: str) -> str:
+        cluster = self._lease.cluster
+        addresses = cluster.host_addresses() if place == "host" else cluster.client_addresses()
+        return ",".join(map(str, addresses.values()))
+
     def trial(self) -> Trial:
         """The run that faults belong to. Raises UsageError when no traffic flows."""
         if self._traffic is None or not self._traffic.flows:
@@ -140,4 +194,7 @@ class KafkaCluster:
     def close(self, *, passed: bool) -> None:
         """The test is over. Raises Unverified when it passed and its traffic was never verified."""
         if self._traffic is not None:
-            self._traffic.end(passed=passed)
+            with ExitStack() as ending:
+                ending.callback(self._traffic.end, passed=passed)
+                for application in self.applications:
+                    ending.callback(application.end)

@@ -37,7 +37,7 @@ class Load:
             load = cls(**given)
             load._workloads({"topic": TopicSpec()}, load.group)
         except (TypeError, ValueError) as wrong:
-            raise UsageError(f"traffic: {str(wrong).replace('Load.__init__() ', '')}") from wrong
+            raise UsageError(f"traffic: {str(wrong).removeprefix('Load.__init__() ')}") from wrong
         return load
 
     def scenario(
@@ -78,7 +78,7 @@ class Load:
 def checks(asked: Mapping[str, Any] | str) -> list[Named[Any]]:
     """One check as `verify` takes it: a word, or words with their parameters. Raises UsageError."""
     items = {asked: {}} if isinstance(asked, str) else dict(asked)
-    found = []
+    found: list[Named[Any]] = []
     for word, parameters in items.items():
         try:
             found.append(Named(word=word, value=bind(find(Kind.CHECK, word), parameters or {})))

@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from chaoskafka.cluster.targets import Target
 from chaoskafka.scenario.catalogue import Kind, Member, find, members
 
-HEAD = '''"""The faults of the catalogue as methods. Written by `methods.py`; a test holds it equal to what that writes."""
+HEAD = '''"""The faults of the catalogue as methods. Written by `methods.py`; a test holds it equal to that."""
 
 from __future__ import annotations
 

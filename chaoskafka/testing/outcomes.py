@@ -32,8 +32,4 @@ class Unverified(ChaosKafkaError):
 
 def is_inconclusive(error: BaseException | None) -> bool:
     """Whether an error says that the question was not answered: by the harness's own errors, or the machine's."""
-    return (
-        isinstance(error, ChaosKafkaError)
-        and not isinstance(error, Interrupted)
-        and error.exit_code in INCONCLUSIVE
-    )
+    return isinstance(error, ChaosKafkaError) and not isinstance(error, Interrupted) and error.exit_code in INCONCLUSIVE

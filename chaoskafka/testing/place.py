@@ -42,12 +42,14 @@ class Shared:
     def security(self, user: User) -> Security:
         return self._cluster.security(user)
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None, *, package: Path | None = None
+    ) -> ClientProcess:
         """As `CanHostClients` says, under a name that no other test used."""
         if not isinstance(self._cluster, CanHostClients):
             raise EnvironmentFailure("this runtime has no place for clients")
         self.launched += 1
-        return self._cluster.launch(f"{self._prefix}-{name}", argv, env)
+        return self._cluster.launch(f"{self._prefix}-{name}", argv, env, package=package)
 
     def restore(self) -> None:
         self._cluster.restore()

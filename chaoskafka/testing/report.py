@@ -17,6 +17,7 @@ from chaoskafka.history.tables import TopicPartition
 from chaoskafka.report.as_text import as_text
 from chaoskafka.report.result import CheckResult, Result
 from chaoskafka.scenario.catalogue import Kind, find
+from chaoskafka.scenario.model import ALWAYS_ON
 from chaoskafka.testing.handled import Handled
 from chaoskafka.testing.outcomes import Inconclusive
 from chaoskafka.timing.leadership import answers
@@ -95,10 +96,19 @@ class Report:
 
 
 def story(result: Result, run_dir: Path) -> str:
-    """A result for pytest's output: the text report, then who led the partitions that its evidence names."""
+    """A result for pytest's output: what decided it, the text report, who led the partitions that its evidence names."""
     led = list(_who_led(result, open_history(run_dir)))
     text = as_text(result, run_dir, width=WIDTH).rstrip("\n")
-    return "\n".join([text, *(["", "who led", *led] if led else [])])
+    return "\n".join([_headline(result), "", text, *(["", "who led", *led] if led else [])])
+
+
+def _headline(result: Result) -> str:
+    """The first check that answered as the whole: pytest's short summary shows one line."""
+    decided = [check for check in result.checks if check.answer is result.answer]
+    own = [check for check in decided if check.consequence_of is None] or decided
+    # That a fault did not take effect is why others know nothing.
+    first = next((check for check in own if check.word == ALWAYS_ON and result.answer is Answer.UNKNOWN), own[0])
+    return f"{first.word}: {first.summary}"
 
 
 def _who_led(result: Result, history: History) -> Iterator[str]:

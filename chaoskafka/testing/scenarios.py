@@ -5,7 +5,7 @@ Each is played as `chaoskafka run` plays it, on a cluster of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from chaoskafka.testing.options import options
 from chaoskafka.testing.outcomes import Broken, Inconclusive
 from chaoskafka.testing.report import Report, story
 
+HouseOf = Callable[[pytest.Config], House]
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -38,17 +39,21 @@ def collect_too(config: pytest.Config) -> None:
             config.args.append(str(path))
 
 
-def collected(file: Path, parent: pytest.Collector) -> pytest.Collector | None:
+def collected(file: Path, parent: pytest.Collector, house_of: HouseOf) -> pytest.Collector | None:
     """A collector for a scenario file below one of those directories."""
     config = parent.config
     above = [config.invocation_params.dir / name for name in config.getoption("chaoskafka_scenarios")]
     if file.suffix in SUFFIXES and any(file.is_relative_to(each.resolve()) for each in above):
-        return ScenarioFile.from_parent(parent, path=file)
+        found: ScenarioFile = ScenarioFile.from_parent(parent, path=file)
+        found.house_of = house_of
+        return found
     return None
 
 
 class ScenarioFile(pytest.File):
     """One file, one item. It is loaded now, so that a slip is told before anything has run for minutes."""
+
+    house_of: HouseOf
 
     def collect(self) -> Iterator[ScenarioItem]:
         try:
@@ -56,7 +61,7 @@ class ScenarioFile(pytest.File):
         except ScenarioError as wrong:
             raise self.CollectError(told(wrong)) from wrong
         item: ScenarioItem = ScenarioItem.from_parent(self, name=scenario.name)
-        item.scenario = scenario
+        item.scenario, item.house_of = scenario, self.house_of
         yield item
 
 
@@ -64,11 +69,10 @@ class ScenarioItem(pytest.Item):
     """Passes, fails or is inconclusive as the scenario does."""
 
     scenario: Scenario
+    house_of: HouseOf
 
     def runtest(self) -> None:
-        from chaoskafka.pytest_plugin import house_of  # noqa: PLC0415 - which imports us in turn
-
-        play(house_of(self.config), self.scenario, str(self.path), ())
+        play(self.house_of(self.config), self.scenario, str(self.path), ())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Our own errors say all; a traceback through pytest would only hide it."""
@@ -87,7 +91,7 @@ def play_marked(house: House, item: pytest.Item, marker: pytest.Mark) -> Report:
     """
     settings = marker.kwargs.get("settings", ())
     if len(marker.args) != 1 or marker.kwargs.keys() - {"settings"} or isinstance(settings, str):
-        raise UsageError(f"{item.nodeid}: @pytest.mark.scenario takes one file, and settings=[\"PATH=VALUE\", …]")
+        raise UsageError(f'{item.nodeid}: @pytest.mark.scenario takes one file, and settings=["PATH=VALUE", …]')
     beside = item.path.parent / str(marker.args[0])
     file = beside if beside.is_file() else find_scenario(str(marker.args[0]))
     scenario = load_scenario(file, settings=settings, runtime=house.options.runtime)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -18,14 +19,22 @@ from chaoskafka.testing.outcomes import Broken, Inconclusive, is_inconclusive
 HIDDEN = (str(Path(__file__).parent.parent), contextlib.__file__)  # whose frames say nothing to the owner of a test
 
 
-def trim(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+def trimmed(excinfo: pytest.ExceptionInfo[BaseException]) -> pytest.ExceptionInfo[BaseException]:
     """Errors of ours say what there is to say: our own frames and causes would only hide the line of the test."""
     error = excinfo.value
-    if isinstance(error, ChaosKafkaError | Broken) and error.__traceback__ is not None:
-        error.__cause__, error.__suppress_context__ = None, True
-        kept = excinfo.traceback.filter(lambda entry: not str(entry.path).startswith(HIDDEN))
-        if kept:
-            excinfo.traceback = kept
+    if not isinstance(error, ChaosKafkaError | Broken):
+        return excinfo
+    frames: list[TracebackType] = []
+    left = error.__traceback__
+    while left is not None:
+        if not left.tb_frame.f_code.co_filename.startswith(HIDDEN):
+            frames.append(left)
+        left = left.tb_next
+    shown: TracebackType | None = None
+    for frame in reversed(frames):
+        shown = TracebackType(shown, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    error.__cause__, error.__suppress_context__ = None, True
+    return excinfo if shown is None else pytest.ExceptionInfo.from_exception(error.with_traceback(shown))
 
 
 def mark(report: pytest.TestReport, error: BaseException) -> None:
@@ -33,7 +42,7 @@ def mark(report: pytest.TestReport, error: BaseException) -> None:
 
     What the harness or the machine kept back while the test asked is inconclusive; before that it is an error.
     """
-    if isinstance(error, ChaosKafkaError) and report.when == "setup":
+    if isinstance(error, ChaosKafkaError) and report.when != "call":
         report.longrepr = told(error)
     if isinstance(error, Inconclusive) or (report.when == "call" and is_inconclusive(error)):
         report.chaoskafka_inconclusive = next(iter(str(error).splitlines()), type(error).__name__)  # type: ignore[attr-defined]
@@ -49,13 +58,13 @@ def as_error(config: pytest.Config, report: pytest.TestReport) -> None:
     if xml is None:
         return
     reporter = xml.node_reporter(report)
-    message = f"INCONCLUSIVE: {report.chaoskafka_inconclusive}"  # type: ignore[attr-defined]
+    message = f"INCONCLUSIVE: {report.chaoskafka_inconclusive}"
 
     def append(_: object) -> None:
         reporter._add_simple("error", message, report.longreprtext)  # noqa: SLF001 - as its own methods do
 
-    reporter.append_failure = append  # type: ignore[method-assign]
-    reporter.append_error = append  # type: ignore[method-assign]
+    reporter.append_failure = append  # type: ignore[method-assign,assignment]
+    reporter.append_error = append  # type: ignore[method-assign,assignment]
 
 
 def summarize(terminal: Any) -> None:

@@ -16,6 +16,7 @@ from chaoskafka.history.header import TopicFacts
 from chaoskafka.history.read import open_history
 from chaoskafka.report.result import Result
 from chaoskafka.scenario.model import ALWAYS_ON, Named, Scenario
+from chaoskafka.testing.application import Application
 from chaoskafka.testing.guard import Guard
 from chaoskafka.testing.handled import Handled, acknowledged_ids, compare, stored_ids
 from chaoskafka.testing.load import checks
@@ -40,6 +41,7 @@ class Traffic:
     ) -> None:
         self.trial, self.topics = trial, tuple(topics)
         self._scenario, self._facts, self._guard = scenario, facts, guard
+        self.applications: list[Application] = []
         self._begun = self._verified = False
 
     @property
@@ -111,7 +113,8 @@ class Traffic:
         self.trial.finish()
         result = self.trial.judge(wanted)
         handled = self._handled(seen) if seen is not None else None
-        wrong = self._wrong(result, handled, twice=twice)
+        ended = [how for application in self.applications if (how := application.ended_unasked())]
+        wrong = self._wrong(result, handled, ended, twice=twice)
         if wrong is not None:
             with self._guard.undisturbed():
                 self.trial.gather()
@@ -165,10 +168,13 @@ class Traffic:
                 pass  # what is missing is lost, and told
         return latest
 
-    def _wrong(self, result: Result, handled: Handled | None, *, twice: bool) -> Broken | Inconclusive | None:
-        told = "\n\n".join([story(result, self.run_dir), *([str(handled)] if handled is not None else [])])
+    def _wrong(
+        self, result: Result, handled: Handled | None, ended: Sequence[str], *, twice: bool
+    ) -> Broken | Inconclusive | None:
+        own = [*([str(handled)] if handled is not None else []), *ended]
+        told = "\n\n".join([*own, story(result, self.run_dir)])
         lost = handled is not None and bool(handled.lost or handled.unknown or (handled.twice and not twice))
-        if lost or failing(result):
+        if lost or ended or failing(result):
             return Broken(told)
         nothing = handled is not None and not handled.handled
         return Inconclusive(told) if nothing or result.answer is not Answer.PASS else None

@@ -259,6 +259,11 @@ class Trial:
             all_of_it.callback(self.session.restore)
             self._body.close()
 
+    def note(self, text: str) -> None:
+        """A line in the run directory's events; none before the load has begun or after its end."""
+        if self._begun and not self.ended:
+            self._events.write("note", text=text)
+
     def gather(self) -> None:
         """The nodes' logs into the run directory: for a test that did not pass."""
         self.cluster.gather_logs(self.run_dir / "logs")

@@ -31,10 +31,11 @@ def test_a_killed_leader_loses_nothing(traffic, chaos):
 """
 
 Run = Callable[..., pytest.RunResult]
+Fake = Callable[..., Rehearsal]
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Rehearsal]:
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     """The runtime `fake` tells these lies from now on."""
     hurry(monkeypatch)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -51,12 +52,19 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Rehea
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester, fake: Callable[..., Rehearsal]) -> Run:
+def run(pytester: pytest.Pytester, fake: Fake) -> Run:
     """Run the tests of a user in this process."""
     pytester.makeini(INI)
 
-    def play(text: str, *options: str, head: str = HEAD) -> pytest.RunResult:
+    def play(text: str, *options: str, head: str = HEAD, ctrl_c: bool = False) -> pytest.RunResult:
+        """`ctrl_c`: the tests are going to be interrupted, and this session is not."""
         pytester.makepyfile(test_orders=head + text)
-        return pytester.runpytest_inprocess(*options)
+        return pytester.runpytest_inprocess(*options, no_reraise_ctrlc=ctrl_c)
 
     return play
+
+
+def latest(pytester: pytest.Pytester) -> Path:
+    """The run directory of the only test."""
+    (above,) = (pytester.path / "runs").iterdir()
+    return above / "latest"

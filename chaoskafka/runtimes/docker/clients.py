@@ -56,9 +56,11 @@ class Clients:
         self._names: list[str] = []
         self._launched: list[DockerClientProcess] = []
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> DockerClientProcess:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str], package: Path | None = None
+    ) -> DockerClientProcess:
         """Blocks until the process was started. Raises EnvironmentFailure."""
-        plan = self._plan(name, argv, env)
+        plan = self._plan(name, argv, env, package)
         self._names.append(plan.name)  # before it exists: a start whose answer got lost may still have landed
         container = start(self._engine, plan)
         client = DockerClientProcess(self._engine, name, container, self._network)
@@ -72,7 +74,7 @@ class Clients:
                 steps.add(f"closing client {client.name}", client.close)
             steps.add("removing clients", lambda: in_parallel("removing", partial(remove, self._engine), self._names))
 
-    def _plan(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> Plan:
+    def _plan(self, name: str, argv: Sequence[str], env: Mapping[str, str], package: Path | None) -> Plan:
         # The process is PID 1, so SIGTERM reaches it directly; without a handler it would be ignored.
         command = ["python3", *argv[1:]] if argv[0] == "python" else list(argv)
         ours = {"CHAOSKAFKA_DIR": DIRECTORY, "PYTHONUNBUFFERED": "1"}
@@ -85,7 +87,7 @@ class Clients:
             environment={**ours, **env},
             network=self._network,
             alias=name,
-            copy={self._sources: _SOURCES},
+            copy={self._sources: _SOURCES, **({package: _SOURCES} if package is not None else {})},
             working_dir=DIRECTORY,
         )
 

@@ -69,9 +69,11 @@ class FakeCluster:
     def security(self, user: User) -> Security:  # noqa: ARG002 - nobody has to say who they are
         return PLAINTEXT
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None, *, package: Path | None = None
+    ) -> ClientProcess:
         """Start one of the programs in a thread. Raises UsageError for any other command, and for an environment."""
-        if env:
+        if env or package is not None:
             raise UsageError(f"{name}: runtime fake runs threads, which have no environment of their own")
         return self._clients.launch(name, argv)
 

@@ -33,7 +33,9 @@ class Clients:
     def __init__(self, inside: Supervised, layout: Layout) -> None:
         self._inside, self._layout, self._numbers = inside, layout, count()
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> ProcessClient:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str], package: Path | None = None
+    ) -> ProcessClient:
         """Blocks until the process was started. Raises EnvironmentFailure."""
         number = next(self._numbers)
         if number >= CLIENTS_MAX:
@@ -47,7 +49,7 @@ class Clients:
             "start",
             name=f"client {name}",
             argv=[sys.executable, *argv[1:]] if argv[0] == "python" else list(argv),
-            env={**_surroundings(work), **env},
+            env={**_surroundings(work, package), **env},
             cwd=str(work),
             at=str(namespace),
             stdout=str(directory / OUT),
@@ -56,9 +58,10 @@ class Clients:
         return ProcessClient(self._inside, name, address=address, directory=directory)
 
 
-def _surroundings(work: Path) -> dict[str, str]:
+def _surroundings(work: Path, package: Path | None) -> dict[str, str]:
     """The harness's own environment, so that its Python finds what the harness found; chaoskafka is surely ours."""
-    path = [str(Path(chaoskafka.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    theirs = [str(package.parent)] if package is not None else []
+    path = [str(Path(chaoskafka.__file__).parents[1]), *theirs, *filter(None, [os.environ.get("PYTHONPATH")])]
     ours = {"CHAOSKAFKA_DIR": str(work), "PYTHONUNBUFFERED": "1", "PYTHONPATH": os.pathsep.join(path)}
     return {**surroundings(), **ours}
 

@@ -129,9 +129,11 @@ class ProcessCluster:
         """How `user` gets in, from the harness and from client places alike."""
         return self._credentials.security(user)
 
-    def launch(self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None) -> ClientProcess:
+    def launch(
+        self, name: str, argv: Sequence[str], env: Mapping[str, str] | None = None, *, package: Path | None = None
+    ) -> ClientProcess:
         """Start `argv` in a place of its own. Blocks until it was started. Raises EnvironmentFailure."""
-        return self._clients.launch(name, argv, env or {})
+        return self._clients.launch(name, argv, env or {}, package)
 
     def restore(self) -> None:
         """Take back all that was done to any node. Tries every node; raises the first error, the others as notes."""

@@ -1,0 +1,1 @@
+"""A small service: an invoice for each order."""
