@@ -16,7 +16,7 @@ from dataclasses import replace
 import pytest
 
 from chaoskafka.commands.choice import chosen
-from chaoskafka.commands.run import RUNTIMES
+from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.phases import interrupted_by_signals
 from chaoskafka.runtime import Runtime
 from chaoskafka.testing.clusters import Clusters, Lease, Scope, Wanted

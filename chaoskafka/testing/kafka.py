@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 from chaoskafka.cluster.abilities import ClientProcess
 from chaoskafka.cluster.admin import make_topics
-from chaoskafka.cluster.resolution import Situation, resolve
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import UsageError
 from chaoskafka.progress import Progress
 from chaoskafka.scenario.bind import BindError, bind
+from chaoskafka.session import who_is
 from chaoskafka.setting import facts_of_topics
 from chaoskafka.testing.application import BOOTSTRAP, Application
 from chaoskafka.testing.chaos import Chaos
@@ -181,10 +181,9 @@ class KafkaCluster:
 
     def who(self, target: Target | str) -> tuple[int, ...]:
         """Who a target is right now, as the brokers say. Blocks. Raises NoTarget."""
-        views, wanted = self._lease.views, self.names.target(target)
-        coordinators = {group: views.coordinator(group) for group in wanted.groups}
-        now = Situation.of(self.spec, views.ask_all(), coordinators)
-        return resolve(wanted, now, random.Random(self._setting.seed)).nodes  # noqa: S311 - chance, not secrecy
+        views, rng = self._lease.views, random.Random(self._setting.seed)  # noqa: S311 - chance, not secrecy
+        wanted = self.names.target(target)
+        return who_is(wanted, views.ask_all(), cluster=self._lease.cluster, views=views, rng=rng).nodes
 
     @property
     def run_dir(self) -> Path | None:

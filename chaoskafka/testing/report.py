@@ -105,7 +105,7 @@ def story(result: Result, run_dir: Path) -> str:
 def _headline(result: Result) -> str:
     """The first check that answered as the whole: pytest's short summary shows one line."""
     decided = [check for check in result.checks if check.answer is result.answer]
-    own = [check for check in decided if check.consequence_of is None] or decided
+    own = [check for check in decided if check.consequence_of is None] or decided or list(result.checks)
     # That a fault did not take effect is why others know nothing.
     first = next((check for check in own if check.word == ALWAYS_ON and result.answer is Answer.UNKNOWN), own[0])
     return f"{first.word}: {first.summary}"

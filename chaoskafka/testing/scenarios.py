@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chaoskafka.commands import RunRequest
-from chaoskafka.commands.run import replay_command
+from chaoskafka.commands.asked import replay_command
 from chaoskafka.errors import EnvironmentFailure, ExitCode, HarnessError, ScenarioError, UsageError, told
 from chaoskafka.history.events import read_events
 from chaoskafka.report.result import RESULT_FILE, read_result

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaoskafka.commands import RuntimeName
-from chaoskafka.commands.run import RUNTIMES
+from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.rehearsal import Rehearsal
 from chaoskafka.runtimes.fake.lies import Lie
 from tests.rehearsals import hurry
@@ -44,7 +43,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
 
     def tell(*lies: Lie) -> Rehearsal:
         rehearsal = Rehearsal(lies=frozenset(lies))
-        monkeypatch.setitem(RUNTIMES, RuntimeName.FAKE, rehearsal.runtime)  # type: ignore[arg-type]
+        monkeypatch.setitem(RUNTIMES, "fake", rehearsal.runtime)  # type: ignore[arg-type]
         return rehearsal
 
     tell()
