@@ -96,7 +96,7 @@ class Report:
 
 
 def story(result: Result, run_dir: Path) -> str:
-    """A result for pytest's output: what decided it, the text report, who led the partitions that its evidence names."""
+    """A result for pytest's output: what decided it, the text report, who led the partitions of its evidence."""
     led = list(_who_led(result, open_history(run_dir)))
     text = as_text(result, run_dir, width=WIDTH).rstrip("\n")
     return "\n".join([_headline(result), "", text, *(["", "who led", *led] if led else [])])
