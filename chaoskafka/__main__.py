@@ -21,6 +21,8 @@ Options:
 Commands:
   run       Play scenarios on clusters started for them, judge them, report.
   check     Judge stored runs again, from their directories alone.
+  report    Show stored runs as a page, a summary, a table or a trace.
+  explain   Tell why a stored run is not green, or what became of a message.
   list      Show every word that scenarios can use, and the scenarios.
   validate  Load scenarios as a run would, and start nothing.
   heal      Take back what dead runs broke, and remove what they left...

@@ -18,7 +18,7 @@ import typer
 
 from chaoskafka import __version__
 from chaoskafka.cluster.versions import DEFAULT
-from chaoskafka.commands import CheckRequest, RunRequest, RuntimeName
+from chaoskafka.commands import CheckRequest, ReportFormat, ReportRequest, RunRequest, RuntimeName
 from chaoskafka.commands.options import (
     FIRST_PORT,
     Bundle,
@@ -108,6 +108,35 @@ def check(
     """Judge stored runs again, from their directories alone."""
     request = CheckRequest(run_dirs=tuple(run_dirs), junit=junit, json=json)
     _perform("check", lambda command: command.main(request))
+
+
+@app.command()
+def report(
+    run_dirs: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Run directories; several make one report.")],
+    *,
+    format_: Annotated[
+        ReportFormat, typer.Option("--format", help="trace: a Trace Event file, which ui.perfetto.dev opens.")
+    ] = ReportFormat.HTML,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Else: html, trace: in DIR, of several here; others: stdout."),
+    ] = None,
+) -> None:
+    """Show stored runs as a page, a summary, a table or a trace."""
+    request = ReportRequest(run_dirs=tuple(run_dirs), format=format_, out=out)
+    _perform("report", lambda command: command.main(request))
+
+
+@app.command()
+def explain(
+    run_dir: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory.")],
+    message: Annotated[
+        str | None,
+        typer.Argument(metavar="[MESSAGE]", help="E.g. orders/0:0.0:11; without one: what went wrong first."),
+    ] = None,
+) -> None:
+    """Tell why a stored run is not green, or what became of a message."""
+    _perform("explain", lambda command: command.main(run_dir, message))
 
 
 @app.command("list")

@@ -52,3 +52,21 @@ class CheckRequest:
     run_dirs: tuple[Path, ...]
     junit: Path | None
     json: Path | None
+
+
+class ReportFormat(StrEnum):
+    """What `chaoskafka report` can write."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    TRACE = "trace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """`chaoskafka report`, as asked for. `out` None: beside the run, or to stdout, as the format has it."""
+
+    run_dirs: tuple[Path, ...]
+    format: ReportFormat
+    out: Path | None

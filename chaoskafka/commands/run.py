@@ -16,6 +16,7 @@ from chaoskafka.commands.asked import asked_of, replay_command, with_earlier_set
 from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import several_on, shown_on
+from chaoskafka.commands.report import write_page
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
 from chaoskafka.fleet.bundle import bundle
 from chaoskafka.fleet.child import Order
@@ -72,6 +73,8 @@ class _Book:
             if one.code is not None and one.run_dir is None:
                 complain(f"chaoskafka: {one.asked.label}: {one.problem}")
             shown = _show(one.run_dir) if one.run_dir is not None else None
+            if one.run_dir is not None:
+                write_page(one.run_dir)
         if one.run_dir is not None and shown is None and not one.problem:
             one = replace(one, problem=_problem_of(one.run_dir))
         self.ended.append(replace(one, result=shown))
