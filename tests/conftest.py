@@ -107,11 +107,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    required = os.environ.get("CHAOSKAFKA_REQUIRE", "")
-    if required not in ("", "docker"):
-        raise pytest.UsageError(f"CHAOSKAFKA_REQUIRE={required}: only docker can be required")
+    required = set(filter(None, os.environ.get("CHAOSKAFKA_REQUIRE", "").split(",")))
+    if unknown := required - {"docker", "chromium"}:  # chromium: see report/test_in_a_browser.py
+        raise pytest.UsageError(f"CHAOSKAFKA_REQUIRE={','.join(sorted(unknown))}: docker and chromium can be required")
     if config.getoption("numprocesses", None) and config.option.markexpr != "not docker":
         # They share one engine and its machine, and RealRuns counts in one process.
         raise pytest.UsageError("tests on real clusters run one after the other: -n needs -m 'not docker'")
     floor = 0 if config.option.markexpr in NO_FLOOR else REAL_RUNS_FLOOR
-    config.pluginmanager.register(RealRuns(required=bool(required), floor=floor), "real-runs")
+    config.pluginmanager.register(RealRuns(required="docker" in required, floor=floor), "real-runs")

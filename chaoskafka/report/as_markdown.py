@@ -67,7 +67,7 @@ def _section(run: WholeRun) -> Iterator[str]:
         yield "Rehearsal on runtime fake: no Kafka was involved, and no answer is about Kafka."
         yield ""
     if run.result is not None and run.result.question:
-        yield f"{escaped(run.result.question)} "
+        yield f"{escaped(run.result.question)}  "
     yield escaped(why_of(run))
     for story in run.stories:
         yield ""

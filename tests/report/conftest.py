@@ -1,14 +1,18 @@
-"""A result with everything in it that a report has to show."""
+"""A result with everything in it that a report has to show, and whole runs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from chaoskafka.report.result import CheckResult, Result
 from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes
 from chaoskafka.verdict import Answer
+from tests.histories.copy import Copy
+from tests.histories.shape import Shape
+from tests.report.runs import judged, whole
 
 
 def span(lo_s: float, hi_s: float) -> Interval:
@@ -90,3 +94,16 @@ def result() -> Result:
         ),
         troubles=("audit: WaitTimeout: waited 20.0 s for the settled end of orders/3",),
     )
+
+
+@pytest.fixture(scope="session")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Copy:
+    """A run that every check passes. Made once; nobody alters this one."""
+    run_dir = whole(tmp_path_factory.mktemp("good") / "run", Shape(partitions=2))
+    return Copy.at(judged(Copy.at(run_dir)))
+
+
+@pytest.fixture
+def run(good: Copy, tmp_path: Path) -> Copy:
+    """The same, to be altered."""
+    return good.into(tmp_path / "run")

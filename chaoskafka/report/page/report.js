@@ -16,10 +16,13 @@ for (const timeline of document.querySelectorAll(".tl")) {
   };
   const cursor = add("tl-cursor"), picked = add("tl-picked");
 
+  // The drawing's width when nothing is zoomed: on a narrow screen more than its frame's.
+  const base = () => Math.max(scroll.clientWidth, parseFloat(getComputedStyle(plot).minWidth) || 0);
+
   // Shows the part of the run from `share` of its width on, `wanted` times as wide.
   const show = (wanted, share) => {
     zoom = Math.min(ZOOM_MAX, Math.max(1, wanted));
-    plot.style.width = zoom === 1 ? "" : zoom * scroll.clientWidth + "px";
+    plot.style.width = zoom === 1 ? "" : zoom * base() + "px";
     const level = zoom >= 20 ? 3 : zoom >= 5 ? 2 : zoom >= 2 ? 1 : 0;
     plot.classList.remove("z1", "z2", "z3");
     if (level) plot.classList.add("z" + level);
@@ -28,7 +31,7 @@ for (const timeline of document.querySelectorAll(".tl")) {
   const shareAt = (event) => (event.clientX - plot.getBoundingClientRect().left) / plot.clientWidth;
   const around = (wanted, share, place) => {
     const kept = Math.min(ZOOM_MAX, Math.max(1, wanted));
-    show(kept, share - place / kept);
+    show(kept, share - place * scroll.clientWidth / (kept * base()));
   };
   const middle = () => (scroll.scrollLeft + scroll.clientWidth / 2) / plot.clientWidth;
 
@@ -41,7 +44,7 @@ for (const timeline of document.querySelectorAll(".tl")) {
     if (button.dataset.zoom === "all") show(1, 0);
     if (button.dataset.zoom === "fault") {
       const width = Math.max(1, Number(button.dataset.width)) * 1.5;
-      show(100 / width, (Number(button.dataset.lo) - width / 6) / 100);
+      show(100 / width * scroll.clientWidth / base(), (Number(button.dataset.lo) - width / 6) / 100);
     }
   });
   scroll.addEventListener("wheel", (event) => {
@@ -72,6 +75,6 @@ for (const timeline of document.querySelectorAll(".tl")) {
     from = null;
     picked.style.display = "none";
     const width = Math.abs(share - start);
-    if (width * plot.clientWidth > 8) show(1 / width, Math.min(start, share));
+    if (width * plot.clientWidth > 8) show(scroll.clientWidth / (base() * width), Math.min(start, share));
   });
 }

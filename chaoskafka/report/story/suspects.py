@@ -184,6 +184,8 @@ def of_check(history: History, check: CheckResult, result: Result) -> Guess:
             return Suspect.HARNESS, "the check itself crashed"
         if (reason := str(row.get("reason"))) in _BY_REASON:
             suspect, why = _BY_REASON[reason]
+            if reason == Reason.FAULT_NOT_PROVEN and "NoTarget" in str(row.get("why")):
+                suspect, why = Suspect.SETTINGS, "the plan's target fitted nobody then: another seed asks anew"
             return suspect, f"{why} ({row.get('where')}: {row.get('why')})"
     if check.word in _BY_WORD:
         return _BY_WORD[check.word]

@@ -38,14 +38,13 @@ def stories(history: History, result: Result | None) -> list[Story]:
     red = [check for check in result.checks if check.answer is not Answer.PASS and check.consequence_of is None]
     red.sort(key=lambda check: (check.answer is not Answer.FAIL, check.word not in _MESSAGES))
     told: list[Story] = []
-    seen: set[str] = set()
     for check in red:
         one = _of_check(history, check, result, axis)
-        # One doubt makes a dozen checks unknown: it is told once.
-        key = f"{check.word}" if check.answer is Answer.FAIL else one.reason
-        if key not in seen:
+        # One doubt makes a dozen checks unknown, and an error of a phase stands in their words: it is told once.
+        error = check.summary.partition("): ")[2] or check.summary
+        known = any(error in other.headline or one.reason == other.reason for other in told)
+        if check.answer is Answer.FAIL or not known:
             told.append(one)
-        seen.add(key)
     return told[:STORIES_MAX]
 
 
@@ -91,7 +90,7 @@ def _of_check(history: History, check: CheckResult, result: Result, axis: Axis) 
             return _story(
                 history, found, axis, check=check, headline=_headline(check.word, found, evidence), guess=guess
             )
-    suspect, reason = of_check(history, check, result)
+    suspect, reason = _sentence(of_check(history, check, result))
     return Story(
         check=check.word,
         answer=check.answer,
@@ -133,7 +132,7 @@ def _story(
     offset = found.send["offset"] if found.send else None
     cut = truncations(said, found.message.partition, offset) if not found.copies else []
     around = [line for line in said if line.at_ns <= at_ns + AFTER_NS]
-    suspect, reason = guess
+    suspect, reason = _sentence(guess)
     return Story(
         check=check.word if check else "",
         answer=check.answer if check else None,
@@ -146,6 +145,11 @@ def _story(
         next=_next(history, found.message, suspect),
         zero=axis.zero,
     )
+
+
+def _sentence(guess: Guess) -> Guess:
+    suspect, reason = guess
+    return suspect, f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
 
 
 def _instant_ns(found: Life) -> int | None:

@@ -125,10 +125,9 @@ def _controller(history: History, axis: Axis) -> Lane:
         named = Counter(said.values()).most_common(1)[0][0]
         if not changes or changes[-1][1] != named:
             changes.append((row["hi_ns"], named))
-    ends = [*(at_ns for at_ns, _ in changes[1:]), None]
     bars = []
-    for (at_ns, named), end_ns in zip(changes, ends, strict=True):
-        if span := axis.between(at_ns, end_ns):
+    for i, (at_ns, named) in enumerate(changes):
+        if span := axis.between(at_ns, changes[i + 1][0] if i + 1 < len(changes) else None):
             known = named >= 0
             bars.append(
                 Bar(

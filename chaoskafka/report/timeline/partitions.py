@@ -6,6 +6,7 @@ In: a History and an Axis. Out: a Section. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import polars as pl
 
@@ -13,11 +14,11 @@ from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.doubt import clock_doubts, observer_clock_doubts
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import groups, loaded
+from chaoskafka.history.tape import Outcome
+from chaoskafka.history.views import delivered_to, groups, loaded
 from chaoskafka.report.leaders import NOBODY, Told, news
 from chaoskafka.report.timeline.axis import Axis
 from chaoskafka.report.timeline.model import Bar, Lane, Section, State
-from chaoskafka.timing.successes import of_group, of_producers
 
 LANES_MAX = 60  # more cannot be taken in, and would be most of the file; those where something happened come first
 GAP_SURE_NS = 5 * NS_PER_S  # an interruption, however rare successes are
@@ -27,33 +28,34 @@ GAP_TIMES_USUAL = 10  # so many times the distance that 9 of 10 pairs of success
 
 
 def partition_section(history: History, axis: Axis) -> Section:
-    lanes = [_lane(history, partition, axis) for partition in history.partitions]
+    seen = not observer_clock_doubts(history)
+    comparable = frozenset(word for word in ("produce", "consume") if not clock_doubts(history, word))
+    under_load = frozenset(loaded(history))
+    lanes = []
+    for partition in history.partitions:
+        bars = list(_leadership(news(history, partition), axis)) if seen else []
+        if partition in under_load:
+            bars += _interruptions(history, partition, axis, comparable)
+        lanes.append(Lane(name=str(partition), bars=tuple(bars), rows=3))
     shown = sorted(sorted(range(len(lanes)), key=lambda i: _calm(lanes[i]))[:LANES_MAX])
     notes = []
     if len(lanes) > len(shown):
         notes.append(f"{len(lanes) - len(shown)} more partitions, where less happened, are not drawn")
-    if observer_clock_doubts(history):
+    if not seen:
         notes.append("no observer on the clock of the events: leaders are unknown")
     return Section(name="partitions", lanes=tuple(lanes[i] for i in shown), note="; ".join(notes) or None)
 
 
 def _calm(lane: Lane) -> tuple[int, float]:
-    """Sorts what happened most to the front."""
-    leaders = sum(bar.state in (State.LEADER, State.LEADERLESS) for bar in lane.bars)
-    return -leaders, -sum(bar.hi_s - bar.lo_s for bar in lane.bars if bar.row)
-
-
-def _lane(history: History, partition: TopicPartition, axis: Axis) -> Lane:
-    bars = [] if observer_clock_doubts(history) else list(_leadership(news(history, partition), axis))
-    if partition in loaded(history):
-        bars += _interruptions(history, partition, axis)
-    return Lane(name=str(partition), bars=tuple(bars), rows=3)
+    """Sorts those whose leader changed most to the front, then those that were interrupted longest."""
+    led = [bar.broker for bar in lane.bars if bar.state in (State.LEADER, State.LEADERLESS)]
+    changes = sum(one != other for one, other in pairwise(led))
+    return -changes, -sum(bar.hi_s - bar.lo_s for bar in lane.bars if bar.row)
 
 
 def _leadership(said: list[Told], axis: Axis) -> Iterator[Bar]:
-    ends = [*(one.hi_ns for one in said[1:]), None]
-    for one, end_ns in zip(said, ends, strict=True):
-        span = axis.between(one.hi_ns, end_ns)
+    for i, one in enumerate(said):
+        span = axis.between(one.hi_ns, said[i + 1].hi_ns if i + 1 < len(said) else None)
         if span is None:
             continue
         in_sync = ", ".join(map(str, one.isr)) or "nobody"
@@ -70,18 +72,21 @@ def _leadership(said: list[Told], axis: Axis) -> Iterator[Bar]:
             yield Bar(lo_s=span[0], hi_s=span[1], state=State.SHRUNK, told=f"not in sync: {gone}", row=1)
 
 
-def _interruptions(history: History, partition: TopicPartition, axis: Axis) -> Iterator[Bar]:
-    offered = history.sends(partition)["invoked_ns"].drop_nulls().sort()
+def _interruptions(
+    history: History, partition: TopicPartition, axis: Axis, comparable: frozenset[str]
+) -> Iterator[Bar]:
+    sends = history.sends(partition)
+    offered = sends["invoked_ns"].drop_nulls().sort()
     if offered.is_empty():
         return
     first_ns, last_ns = int(offered[0]), int(offered[-1])
-    if not clock_doubts(history, "produce"):
-        acked_ns = of_producers(history, partition)["hi_ns"]
+    if "produce" in comparable:
+        acked_ns = sends.filter(pl.col("outcome") == Outcome.ACKNOWLEDGED)["completed_ns"]
         yield from _gaps(acked_ns, (first_ns, last_ns), axis, State.SILENT)
-    if not clock_doubts(history, "consume"):
+    if "consume" in comparable:
         for group in groups(history):
             if group.topic == partition.topic:
-                read_ns = of_group(history, group, partition)["hi_ns"]
+                read_ns = delivered_to(group, history.reads(partition))["read_ns"]
                 yield from _gaps(read_ns, (None, last_ns), axis, State.STARVED, f" to group {group.name}")
 
 

@@ -13,14 +13,16 @@ import polars as pl
 from chaoskafka.clock import NS_PER_MS, NS_PER_S
 from chaoskafka.history.doubt import clock_doubts
 from chaoskafka.history.read import History
+from chaoskafka.history.tape import Outcome
 from chaoskafka.history.views import loaded
 from chaoskafka.report.timeline.axis import Axis
 from chaoskafka.report.timeline.model import Chart, Line
-from chaoskafka.timing.successes import of_producers
 
-BINS_MAX = 600  # about a point for every second pixel of a wide screen; a zoomed view shows what it has
+BINS_MAX = 300  # about a point for every third pixel of a wide screen; more looks like noise
 BIN_MIN_NS = 50 * NS_PER_MS  # below, a bin holds so few messages that it shows chance
 LATENCIES_MAX = 2_000_000  # per partition; of more, every second, third … is taken: quantiles stay what they are
+
+ACKNOWLEDGED = pl.col("outcome") == Outcome.ACKNOWLEDGED
 
 
 def charts(history: History, axis: Axis) -> tuple[Chart, ...]:
@@ -35,8 +37,9 @@ def _throughput(history: History, axis: Axis, width_ns: int, bins: int) -> Chart
     consumed = not clock_doubts(history, "consume")
     for partition in history.partitions:
         if produced:
-            _count(offered, history.sends(partition)["invoked_ns"], axis, width_ns)
-            _count(acked, of_producers(history, partition)["hi_ns"], axis, width_ns)
+            sends = history.sends(partition)
+            _count(offered, sends["invoked_ns"], axis, width_ns)
+            _count(acked, sends.filter(ACKNOWLEDGED)["completed_ns"], axis, width_ns)
         if consumed:
             _count(read, history.reads(partition)["read_ns"], axis, width_ns)
     lines = [("offered", offered), ("acknowledged", acked)] if produced else []
@@ -62,7 +65,7 @@ def _latency(history: History, axis: Axis, width_ns: int, bins: int) -> Sequence
         return ()
     taken = []
     for partition in loaded(history):
-        sends = history.sends(partition).filter(pl.col("completed_ns").is_not_null() & (pl.col("outcome") == 1))
+        sends = history.sends(partition).filter(pl.col("completed_ns").is_not_null() & ACKNOWLEDGED)
         sends = sends.gather_every(-(-sends.height // LATENCIES_MAX) or 1)
         taken.append(
             sends.select(
