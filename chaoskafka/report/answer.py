@@ -17,8 +17,13 @@ UNJUDGED = "not judged"
 def why(result: Result) -> str:
     """Why the answer is what it is: by the check that decides, and how many others say the same."""
     if result.answer is Answer.PASS:
-        return f"All {len(result.checks)} checks passed."
-    decisive = [check for check in result.checks if check.answer is result.answer]
+        wanted = sum(check.expected for check in result.checks)
+        if wanted:
+            return f"A control: {wanted} of {len(result.checks)} checks failed as they must, the others passed."
+        return f"All {len(result.checks)} checks passed: {_sentence(result.checks[0])}"
+    decisive = [check for check in result.checks if check.answer is result.answer and not check.expected]
+    if not decisive:
+        return f"No check says why it is {result.answer}."  # a document that somebody changed
     first = min(decisive, key=lambda check: check.consequence_of is not None)
     others = [check for check in decisive if check is not first]
     text = f"{first.word}: {_sentence(first)}"

@@ -85,7 +85,8 @@ def _checks(run: WholeRun) -> Iterator[str]:
     assert run.result is not None
     yield from ("", "| check | answer | looked at | in words |", "| --- | --- | ---: | --- |")
     for check in run.result.checks:
-        yield f"| {escaped(check.word)} | **{check.answer}** | {check.counted} | {escaped(check.summary)} |"
+        answer = f"**{check.answer}**{', as it must' if check.expected else ''}"
+        yield f"| {escaped(check.word)} | {answer} | {check.counted} | {escaped(check.summary)} |"
 
 
 def _times(run: WholeRun, fault: int, word: str) -> Iterator[str]:
