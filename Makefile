@@ -32,6 +32,8 @@ unit: bootstrap ## the tests that need no Docker
 	$(UNIT)
 
 nightly: bootstrap ## what is too long for every change: long tests, twenty times the properties' examples, all scenarios
+	@docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || \
+	  DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends docker-compose
 	CHAOSKAFKA_REQUIRE=docker $(BIN)/python -m pytest -m nightly
 	POLARS_MAX_THREADS=$$(nproc) $(BIN)/python -m pytest -m "not docker" -n 2 --dist worksteal --hypothesis-profile=nightly
 	$(BIN)/chaoskafka run scenarios/*.yaml scenarios/faults/*.yaml scenarios/combined/*.yaml  # a test plays the controls

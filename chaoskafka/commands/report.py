@@ -69,12 +69,14 @@ def _default(writer: _Writer, runs: Sequence[WholeRun]) -> Path | None:
     return runs[0].run_dir / writer.file if len(runs) == 1 else Path(writer.file)
 
 
-def write_page(run_dir: Path) -> None:
-    """`report.html` at the end of a run. A page that cannot be written changes no answer: it is told."""
+def write_page(run_dir: Path) -> WholeRun | None:
+    """`report.html` at the end of a run, and what it shows, for a summary of all. A page that cannot be written changes
+    no answer: it is told, and None is returned."""
     try:
-        text = as_html([whole_run(run_dir)])
-        write_text(run_dir / PAGE, text)
+        run = whole_run(run_dir)
+        write_text(run_dir / PAGE, as_html([run]))
     except Exception as failed:  # noqa: BLE001 - the run is over and judged; a flaw of its page must not hide that
         complain(f"chaoskafka: {run_dir}: no {PAGE}: {type(failed).__name__}: {failed}")
-    else:
-        say(f"report         {run_dir / PAGE}")
+        return None
+    say(f"report         {run_dir / PAGE}")
+    return run

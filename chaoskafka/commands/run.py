@@ -17,6 +17,7 @@ from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import several_on, shown_on
 from chaoskafka.commands.report import write_page
+from chaoskafka.commands.summary import SUMMARY_FILE, summary
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
 from chaoskafka.fleet.bundle import bundle
 from chaoskafka.fleet.child import Order
@@ -28,6 +29,7 @@ from chaoskafka.fleet.room import Room
 from chaoskafka.history.events import read_events
 from chaoskafka.phases import interrupted_by_signals, stop_on_signals
 from chaoskafka.report.result import RESULT_FILE, Result, read_result
+from chaoskafka.report.whole import WholeRun
 
 SLOWEST_SHOWN = 5  # runs; where the time goes, if there are many
 
@@ -67,28 +69,33 @@ class _Book:
     request: RunRequest
     aside: Callable[[], AbstractContextManager[None]] = nullcontext
     ended: list[Ended] = field(default_factory=list)
+    runs: dict[tuple[str, int], WholeRun] = field(default_factory=dict)
 
     def take(self, one: Ended) -> None:
         with self.aside():
             if one.code is not None and one.run_dir is None:
                 complain(f"chaoskafka: {one.asked.label}: {one.problem}")
             shown = _show(one.run_dir) if one.run_dir is not None else None
-            if one.run_dir is not None:
-                write_page(one.run_dir)
+            run = write_page(one.run_dir) if one.run_dir is not None else None
         if one.run_dir is not None and shown is None and not one.problem:
             one = replace(one, problem=_problem_of(one.run_dir))
         self.ended.append(replace(one, result=shown))
+        if run is not None:  # without its timeline, which is most of it and is in its page
+            self.runs[one.asked.key] = replace(run, timeline=None)
 
     def close(self, asked: Sequence[Asked]) -> ExitCode:
         """Everything that was asked, in its order. Raises UsageError when a report cannot be written."""
-        by_run = {(one.asked.name, one.asked.seed): one for one in self.ended}
+        by_run = {one.asked.key: one for one in self.ended}
         missed = "not played: the call ended before its turn"
-        every = [by_run.get((one.name, one.seed), Ended(asked=one, code=None, problem=missed)) for one in asked]
+        every = [by_run.get(one.key, Ended(asked=one, code=None, problem=missed)) for one in asked]
         if len(every) > 1:
             say(_summary(every))
         results = self.request.out / RESULTS_FILE
         with _told(str(results)):
             save_results(results, every, (*self.request.variable, *self.request.settings))
+        page = self.request.out / SUMMARY_FILE
+        with _told(str(page)):
+            page.write_text(summary(every, self.runs), encoding="utf-8")
         self._keep(every)
         judged = [(one.result, one.run_dir) for one in every if one.result is not None and one.run_dir is not None]
         unjudged = [one.unjudged for one in every if one.result is None]

@@ -33,6 +33,7 @@ from chaoskafka.progress import Progress
 LOOK_S = 0.2  # how soon a stop is noticed while nobody says anything
 # For all of them to end once they were told: a stop of Kafka, logs, removal; 5 to 10 s alone, each with its own limits.
 ENDS_S = 300.0
+GONE_S = 60.0  # for a process that has closed its output to be gone; an instant, unless the machine swaps
 TAIL_BYTES = 4000  # of what a process that died had on its stderr: a traceback fits
 CHILD = (sys.executable, "-m", "chaoskafka.fleet.child")
 
@@ -191,7 +192,7 @@ class Fleet:
         if line is not None:
             child.hear(line)
             return
-        child.process.wait(ENDS_S)  # it has closed its output, as the last thing it does
+        child.process.wait(GONE_S)  # it has closed its output, as the last thing it does
         assert child.reader is not None
         child.reader.join()  # what it told us was the last that it does
         self._running.remove(child)

@@ -33,6 +33,11 @@ class Asked:
     seed: int
 
     @property
+    def key(self) -> tuple[str, int]:
+        """By which runs of one call are told apart."""
+        return self.name, self.seed
+
+    @property
     def label(self) -> str:
         """For people, where several runs are told of."""
         return f"{self.name} seed {self.seed}"

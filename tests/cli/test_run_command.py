@@ -17,9 +17,11 @@ from chaoskafka.cli import main
 from chaoskafka.commands import RunRequest, RuntimeName
 from chaoskafka.commands.asked import asked_of, replay_command, with_earlier_settings
 from chaoskafka.commands.run import main as run_command
+from chaoskafka.commands.summary import summary
 from chaoskafka.errors import ExitCode, UsageError
-from chaoskafka.fleet.outcome import Ended, save_results
+from chaoskafka.fleet.outcome import Asked, Ended, save_results
 from chaoskafka.fleet.shards import Shard
+from chaoskafka.scenario.load import load_text
 from tests.rehearsals import SCENARIO, hurry
 
 GOOD = """\
@@ -95,6 +97,25 @@ def test_a_run_without_a_result_is_an_error_for_ci(ended: tuple[Called, Path]) -
     assert 'tests="2" failures="0" errors="2"' in told
     assert "to mend it: " in told
     assert (where / "results.jsonl").read_text() == ""
+
+
+def test_a_summary_and_the_results_of_all_runs_lie_beside_them(ended: tuple[Called, Path]) -> None:
+    _, where = ended
+    runs = json.loads((where / "runs" / "results.json").read_text())["runs"]
+    assert [(run["scenario"], run["seed"], run["ended"]) for run in runs] == [
+        ("case.yaml", 41, "environment"),
+        ("case.yaml", 42, "environment"),
+    ]
+    assert "0 of 2 runs passed" in (where / "runs" / "summary.md").read_text()
+
+
+def test_what_left_nothing_is_in_the_summary_and_no_text_of_it_is_markup() -> None:
+    scenario = load_text(GOOD, name="case")
+    asked = [Asked(name=f"<b>{i}", path=Path("x"), scenario=scenario, seed=i) for i in range(102)]
+    every = [Ended(asked=one, code=None, problem="not | played") for one in asked]
+    page = summary(every, {})
+    assert "| **not\\_played** | \\<b\\>0 | 0 | not \\| played |" in page
+    assert "… and 2 more, in results.json" in page
 
 
 def test_the_run_directory_says_what_was_asked(ended: tuple[Called, Path]) -> None:
