@@ -7,22 +7,16 @@ In: arguments and CHAOSKAFKA_* variables (flags win over variables, variables ov
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from chaoskafka import __version__
-from chaoskafka.cluster.versions import DEFAULT
 from chaoskafka.commands import CheckRequest, ReportFormat, ReportRequest, RunRequest, RuntimeName
+from chaoskafka.commands.groups import compose, image
 from chaoskafka.commands.options import (
-    FIRST_PORT,
     Bundle,
-    FirstPort,
     Jobs,
     Json,
     Junit,
@@ -36,7 +30,7 @@ from chaoskafka.commands.options import (
     TimeoutS,
     seconds,
 )
-from chaoskafka.errors import ChaosKafkaError, ExitCode
+from chaoskafka.commands.performing import perform, variable
 
 app = typer.Typer(
     name="chaoskafka",
@@ -46,9 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain text can be searched, and boxes take half of the time of every `--help`
     pretty_exceptions_enable=False,
 )
-image = typer.Typer(help="The images that clusters start from.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(image, name="image")
-compose = typer.Typer(help="Clusters as Compose files.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(compose, name="compose")
 
 
@@ -83,7 +75,7 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         keep=keep,
         out=out,
         settings=tuple(settings or ()),
-        variable=_variable(),
+        variable=variable(),
         timeout_s=timeout_s,
         runtime=runtime,
         jobs=jobs or None,
@@ -95,7 +87,7 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         junit=junit,
         json=json,
     )
-    _perform("run", lambda command: command.main(request))
+    perform("run", lambda command: command.main(request))
 
 
 @app.command()
@@ -107,7 +99,7 @@ def check(
 ) -> None:
     """Judge stored runs again, from their directories alone."""
     request = CheckRequest(run_dirs=tuple(run_dirs), junit=junit, json=json)
-    _perform("check", lambda command: command.main(request))
+    perform("check", lambda command: command.main(request))
 
 
 @app.command()
@@ -124,7 +116,7 @@ def report(
 ) -> None:
     """Show stored runs as a page, a summary, a table or a trace."""
     request = ReportRequest(run_dirs=tuple(run_dirs), format=format_, out=out)
-    _perform("report", lambda command: command.main(request))
+    perform("report", lambda command: command.main(request))
 
 
 @app.command()
@@ -136,13 +128,13 @@ def explain(
     ] = None,
 ) -> None:
     """Tell why a stored run is not green, or what became of a message."""
-    _perform("explain", lambda command: command.main(run_dir, message))
+    perform("explain", lambda command: command.main(run_dir, message))
 
 
 @app.command("list")
 def list_words() -> None:
     """Show every word that scenarios can use, and the scenarios."""
-    _perform("words", lambda command: command.main())
+    perform("words", lambda command: command.main())
 
 
 @app.command()
@@ -153,7 +145,7 @@ def validate(
     runtime: Runtime = RuntimeName.DOCKER,
 ) -> None:
     """Load scenarios as a run would, and start nothing."""
-    _perform("validate", lambda command: command.main(scenarios, tuple(settings or ()), _variable(), runtime))
+    perform("validate", lambda command: command.main(scenarios, tuple(settings or ()), variable(), runtime))
 
 
 @app.command()
@@ -165,7 +157,7 @@ def heal(
     keep: Annotated[bool, typer.Option("--keep", help="Take back what they broke, and remove nothing.")] = False,
 ) -> None:
     """Take back what dead runs broke, and remove what they left behind."""
-    _perform("heal", lambda command: command.main(all_runs=all_runs, keep=keep))
+    perform("heal", lambda command: command.main(all_runs=all_runs, keep=keep))
 
 
 Cluster = Annotated[
@@ -183,7 +175,7 @@ def up(
     settings: Settings = None,
 ) -> None:
     """Start a cluster that stands until `down`, to look around by hand."""
-    _perform("up", lambda command: command.main(scenario, name, tuple(settings or ()), _variable()))
+    perform("up", lambda command: command.main(scenario, name, tuple(settings or ()), variable()))
 
 
 @app.command()
@@ -193,7 +185,7 @@ def status(
     json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
 ) -> None:
     """Show a standing cluster, and what is left to undo in it."""
-    _perform("status", lambda command: command.main(cluster, as_json=json))
+    perform("status", lambda command: command.main(cluster, as_json=json))
 
 
 @app.command()
@@ -207,13 +199,13 @@ def inject(
     seed: Seed = None,
 ) -> None:
     """Play one fault on a standing cluster, and heal it."""
-    _perform("inject", lambda command: command.main(fault, cluster, for_s, seed))
+    perform("inject", lambda command: command.main(fault, cluster, for_s, seed))
 
 
 @app.command()
 def down(cluster: Cluster = None) -> None:
     """Remove a standing cluster, whatever was broken in it."""
-    _perform("down", lambda command: command.main(cluster))
+    perform("down", lambda command: command.main(cluster))
 
 
 @app.command()
@@ -223,49 +215,7 @@ def doctor(
     json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the findings as JSON.")] = None,
 ) -> None:
     """Try what a run needs here, and say what mends the rest."""
-    _perform("doctor", lambda command: command.main(out, json))
-
-
-@image.command("build")
-def image_build(
-    kafka: Annotated[str, typer.Option(metavar="VERSION", help="Kafka release, or a line of them.")] = DEFAULT,
-    *,
-    again: Annotated[bool, typer.Option("--again", help="Also those that are current.")] = False,
-) -> None:
-    """Build the images that are missing or out of date."""
-    _perform("image", lambda command: command.build_images(kafka, again=again))
-
-
-@image.command("list")
-def image_list() -> None:
-    """Show the images that the engine has."""
-    _perform("image", lambda command: command.list_images())
-
-
-@image.command("prune")
-def image_prune(
-    days: Annotated[
-        float, typer.Option(metavar="DAYS", min=0, help="Spare what was made in the last so many days.")
-    ] = 7,
-) -> None:
-    """Remove images that other recipes than today's have made and that no container needs."""
-    _perform("image", lambda command: command.prune_images(days))
-
-
-@compose.command("write")
-def compose_write(
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="[SCENARIO]", help="Whose cluster; without one: three nodes.")
-    ] = None,
-    *,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Instead of stdout.")] = None,
-    name: Annotated[str, typer.Option(metavar="PROJECT", help="What Compose calls it.")] = "chaoskafka",
-    first_port: FirstPort = FIRST_PORT,
-    settings: Settings = None,
-) -> None:
-    """Write the cluster of a scenario as a Compose file."""
-    given = (scenario, out, name, first_port, tuple(settings or ()), _variable() if scenario else ())
-    _perform("compose", lambda command: command.main(*given))
+    perform("doctor", lambda command: command.main(out, json))
 
 
 def _version(*, wanted: bool) -> None:
@@ -282,28 +232,6 @@ def common(
     ] = False,
 ) -> None:
     """Chaos testing against real Apache Kafka: a verdict for each message, failover timed per partition."""
-
-
-def _variable() -> tuple[str, ...]:
-    """What $CHAOSKAFKA_SET sets, separated by `;`; flags win over it."""
-    return tuple(part.strip() for part in os.environ.get("CHAOSKAFKA_SET", "").split(";") if part.strip())
-
-
-def _perform(command: str, act: Callable[[ModuleType], ExitCode]) -> None:
-    """Import a command's module, act, and leave with the exit code; every error becomes a message and a code."""
-    output = import_module("chaoskafka.commands.output")
-    try:
-        code = act(import_module(f"chaoskafka.commands.{command}"))
-    except KeyboardInterrupt:
-        output.complain("chaoskafka: interrupted")
-        code = ExitCode.INTERRUPTED
-    except ChaosKafkaError as error:
-        output.explain(error)
-        code = error.exit_code
-    except Exception as bug:  # noqa: BLE001 - the last place where a bug can become an exit code of its own
-        output.explain(bug)
-        code = ExitCode.INTERNAL
-    raise typer.Exit(code)
 
 
 def main() -> None:

@@ -10,8 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from chaoskafka.cli import _perform, app
+from chaoskafka.cli import app
 from chaoskafka.commands.output import gravest
+from chaoskafka.commands.performing import perform
 from chaoskafka.errors import GRAVEST_FIRST, EnvironmentFailure, ExitCode, HarnessError
 from chaoskafka.scenario.find import SHIPPED
 
@@ -174,7 +175,7 @@ def test_every_error_becomes_a_message_and_a_code(
         raise error
 
     with pytest.raises(typer.Exit) as left:
-        _perform("words", fail)
+        perform("words", fail)
     assert left.value.exit_code == code
     err = capsys.readouterr().err
     assert told in err
