@@ -97,3 +97,6 @@ def test_a_stored_run_is_judged_without_client_or_engine(bare: Installation) -> 
     assert out.startswith("PASS")
     results = [json.loads(line) for line in (bare.elsewhere / "results").read_text().splitlines()]
     assert [result["answer"] for result in results] == ["pass", "fail"]
+    code, out, err = bare.call("report", "good", "lossy", "--out", "page.html")
+    assert (code, out.strip(), err) == (0, "page.html", "")
+    assert "was acknowledged and is lost" in (bare.elsewhere / "page.html").read_text()

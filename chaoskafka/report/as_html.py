@@ -21,6 +21,7 @@ from chaoskafka.report.answer import UNJUDGED
 from chaoskafka.report.drawing import Drawing, drawn
 from chaoskafka.report.phase_table import PhaseSpan, phase_spans
 from chaoskafka.report.settings_table import SettingsTable, settings_table
+from chaoskafka.report.step_table import StepGroup, step_groups
 from chaoskafka.report.whole import WholeRun, answer_of, title_of, why_of
 from chaoskafka.visible import visible
 
@@ -40,6 +41,7 @@ class _Page:
     facts: Mapping[str, str]
     drawing: Drawing | None
     spans: Mapping[int, Sequence[PhaseSpan]]
+    steps: Mapping[int | None, Sequence[StepGroup]]
     settings: SettingsTable
 
 
@@ -120,6 +122,7 @@ def _page(run: WholeRun, number: int, *, with_drawing: bool) -> _Page:
         facts=_facts(run),
         drawing=drawn(run.timeline) if run.timeline is not None and with_drawing else None,
         spans={fault.index: phase_spans(list(run.phases), fault.index) for fault in faults},
+        steps={fault: step_groups(run.steps, fault) for fault in (*(f.index for f in faults), None)},
         settings=settings_table(run.header),
     )
 
@@ -150,6 +153,7 @@ def _environment() -> Environment:
         finalize=_finalized,
     )
     environment.filters["seconds"] = seconds
+    environment.filters["span"] = lambda span: seconds(*span) if span is not None else ""
     environment.filters["answer"] = lambda answer: str(answer).replace(" ", "-")
     return environment
 

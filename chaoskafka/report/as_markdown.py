@@ -71,7 +71,8 @@ def _section(run: WholeRun) -> Iterator[str]:
     yield escaped(why_of(run))
     for story in run.stories:
         yield ""
-        yield f"**{escaped(story.headline)}.** Suspect: {story.suspect}. {escaped(story.reason)}"
+        must = "As it must in this control: " if story.expected else ""
+        yield f"{must}**{escaped(story.headline)}.** Suspect: {story.suspect}. {escaped(story.reason)}"
     if run.result is not None:
         yield from _checks(run)
         for fault in run.result.faults:

@@ -20,7 +20,7 @@ def as_story(stories: Sequence[Story]) -> str:
 
 
 def _lines(story: Story) -> Iterator[str]:
-    answer = f"{story.answer.upper()}  " if story.answer else ""
+    answer = f"{story.answer.upper()}{', as it must' if story.expected else ''}  " if story.answer else ""
     yield visible(f"{answer}{story.check}: {story.headline}" if story.check else story.headline)
     if story.steps:
         yield visible(f"seconds after {story.zero}")

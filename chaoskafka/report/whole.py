@@ -19,6 +19,7 @@ from chaoskafka.history.views import recovery
 from chaoskafka.report.answer import UNJUDGED, why, why_unjudged
 from chaoskafka.report.phase_table import PhaseRow, phase_rows
 from chaoskafka.report.result import RESULT_FILE, Result, read_result
+from chaoskafka.report.step_table import StepRow, step_rows
 from chaoskafka.report.story.model import Story
 from chaoskafka.report.story.tell import stories
 from chaoskafka.report.timeline.build import timeline
@@ -38,6 +39,7 @@ class WholeRun:
     timeline: Timeline | None
     stories: tuple[Story, ...]
     phases: tuple[PhaseRow, ...]
+    steps: tuple[StepRow, ...]
     recovery: Event | None
     gaps: tuple[str, ...]
 
@@ -56,6 +58,7 @@ def whole_run(run_dir: Path) -> WholeRun:
         timeline=_tried(lambda: timeline(history), gaps) if events else None,
         stories=tuple(_tried(lambda: stories(history, result), gaps) or ()) if events and result is not None else (),
         phases=tuple(phase_rows(result)) if result is not None else (),
+        steps=tuple(step_rows(result)) if result is not None else (),
         recovery=recovery(history) if events else None,
         gaps=tuple(dict.fromkeys(gaps)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -12,7 +13,7 @@ from chaoskafka.history.tables import TopicPartition
 from chaoskafka.report.as_story import WIDTH, as_story
 from chaoskafka.report.result import RESULT_FILE, read_result
 from chaoskafka.report.story.model import MessageId, Story, Suspect
-from chaoskafka.report.story.tell import STORIES_MAX, story_of
+from chaoskafka.report.story.tell import STORIES_MAX, stories, story_of
 from chaoskafka.verdict import Answer
 from tests.histories import alterations as a
 from tests.histories.cases import with_acks_1, without_idempotence
@@ -190,3 +191,14 @@ def test_as_text_it_fits_the_screen_and_ends_with_commands(run: Copy) -> None:
     assert max(len(line) for line in lines if "chaoskafka" not in line and "grep" not in line) <= WIDTH
     assert "suspect: broker." in text
     assert lines[-1].strip() == "chaoskafka run built.yaml --seed 1"
+
+
+def test_what_a_control_made_go_wrong_is_told_as_such(run: Copy) -> None:
+    run_dir = judged(run, with_acks_1, a.lose_one, expect=("no_lost_acknowledged",))
+    result = read_result(run_dir / RESULT_FILE)
+    checks = tuple(replace(check, expected=check.answer is Answer.FAIL) for check in result.checks)
+    (story,) = stories(run.history, replace(result, checks=checks, answer=Answer.PASS))
+    assert story.expected
+    assert as_story([story]).startswith("FAIL, as it must  no_lost_acknowledged: ")
+    assert story.suspect is Suspect.SETTINGS
+    assert "acks=1" in story.reason

@@ -89,3 +89,4 @@ class Story:
     reason: str
     next: tuple[str, ...]  # commands
     zero: str  # what `at_s` counts from
+    expected: bool = False  # it had to go wrong: the run is a control

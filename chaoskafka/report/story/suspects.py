@@ -78,19 +78,17 @@ def _is_permitted(history: History, check: str, evidence: Mapping[str, Any], lif
 
 
 def _what_permits(history: History, check: str, life: Life) -> str:
-    topic = history.header.topic(life.message.partition.topic)
-    work = next((w for w in history.header.workloads if life.message.producer in w.workers), None)
-    acks, idempotent = (work.acks, work.idempotent) if work else (None, None)
-    if check == "no_lost_acknowledged":
-        return (
-            f"acks={acks} and min.insync.replicas={topic.min_insync_replicas}, with unclean election where it is on, "
-            "do not keep what one broker loses"
-        )
+    work = next((one for one in history.header.workloads if life.message.producer in one.workers), None)
     if check == "no_duplicates":
-        return f"enable.idempotence={str(bool(idempotent)).lower()}: a retry may store a message again"
-    return (
-        f"enable.idempotence={str(bool(idempotent)).lower()} with several requests in flight: a retry may be overtaken"
-    )
+        return "without idempotence (enable.idempotence=false) a client's retry may store a message again"
+    if check == "ordered":
+        return "without idempotence, and with several requests in flight, a retry may be overtaken"
+    if work is not None and work.acks not in ("all", "-1"):
+        return f"with acks={work.acks} a leader acknowledges what no follower has yet, and its failover may lose it"
+    least = history.header.topic(life.message.partition.topic).min_insync_replicas
+    if least < 2:
+        return f"with min.insync.replicas={least} a leader acknowledges what nobody else has, once it is in sync alone"
+    return "with unclean.leader.election.enable=true a replica may lead that lacks what was acknowledged"
 
 
 def _of_loss(history: History, life: Life) -> Guess:

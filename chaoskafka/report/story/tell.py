@@ -1,7 +1,7 @@
 """`stories(history, result)`: one story per check that is not green, and `story_of` for a message that is asked for.
 
 In: a History and its Result. Out: Stories. Pure but for reading the nodes' logs. A check that only follows from
-another, or that had to fail in a control, has no story of its own.
+another has no story of its own.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ def stories(history: History, result: Result | None) -> list[Story]:
     axis = axis_of(history)
     if result is None or axis is None:
         return []
-    red = [check for check in result.checks if check.answer is not Answer.PASS and not check.expected]
-    red = [check for check in red if check.consequence_of is None]
-    red.sort(key=lambda check: (check.answer is not Answer.FAIL, check.word not in _MESSAGES))
+    red = [check for check in result.checks if check.answer is not Answer.PASS and check.consequence_of is None]
+    red.sort(key=lambda check: (check.expected, check.answer is not Answer.FAIL, check.word not in _MESSAGES))
     told: list[Story] = []
     for check in red:
         one = _of_check(history, check, result, axis)
@@ -103,6 +102,7 @@ def _of_check(history: History, check: CheckResult, result: Result, axis: Axis) 
         reason=reason,
         next=_next(history, None, suspect),
         zero=axis.zero,
+        expected=check.expected,
     )
 
 
@@ -145,6 +145,7 @@ def _story(
         reason=reason,
         next=_next(history, found.message, suspect),
         zero=axis.zero,
+        expected=check is not None and check.expected,
     )
 
 
