@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from chaoskafka import machine, phases, run, traffic, under_load
 from chaoskafka.audit import settle
@@ -146,8 +147,16 @@ class Interrupting:
             self.sent_in.append(begun)
 
 
-@pytest.mark.parametrize("signals", SIGNALS, ids=lambda signals: "-".join(each.name for each in signals))
-@pytest.mark.parametrize("phase", list(Phase), ids=lambda phase: phase.name.lower())
+def signal_params() -> Iterator[ParameterSet]:
+    """For every change Ctrl-C in each phase, and one of the others in turn; at night all of them in each."""
+    for place, phase in enumerate(Phase):
+        for turn, signals in enumerate(SIGNALS):
+            often = turn in (0, 1 + place % (len(SIGNALS) - 1))
+            name = "-".join([phase.name.lower(), *(each.name for each in signals)])
+            yield pytest.param(phase, signals, id=name, marks=[] if often else [pytest.mark.nightly])
+
+
+@pytest.mark.parametrize(("phase", "signals"), list(signal_params()))
 def test_a_signal_in_each_phase_exits_130_and_leaves_nothing(
     phase: Phase, signals: tuple[signal.Signals, ...], tmp_path: Path
 ) -> None:

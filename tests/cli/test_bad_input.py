@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from chaoskafka.cli import app
 from chaoskafka.errors import ExitCode, ScenarioError
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES
-from tests.scenario.refused import CASES, GOOD
+from tests.scenario.refused import CASES, GOOD, Case
 
 
 @pytest.fixture(autouse=True)
@@ -37,14 +37,14 @@ def refused(*words: str, env: dict[str, str] | None = None) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("command", ["validate", "run"])
-def test_no_bad_scenario_starts_anything(here: Path, command: str) -> None:
-    names = [f"x{number}.yaml" for number in range(len(CASES))]
-    for name, case in zip(names, CASES, strict=True):
+@pytest.mark.parametrize(("command", "cases"), [("validate", CASES), ("run", CASES[::8])])  # both load in one way
+def test_no_bad_scenario_starts_anything(here: Path, command: str, cases: Sequence[Case]) -> None:
+    names = [f"x{number}.yaml" for number in range(len(cases))]
+    for name, case in zip(names, cases, strict=True):
         (here / name).write_text(case.text)
     err = refused(command, *names)  # a scenario that was not refused would be told on stdout, or be played
     assert [
-        name for name, case in zip(names, CASES, strict=True) if f"{name}:{case.line}: {case.path}" not in err
+        name for name, case in zip(names, cases, strict=True) if f"{name}:{case.line}: {case.path}" not in err
     ] == []
     assert sorted(path.name for path in here.iterdir()) == sorted(names)
 

@@ -14,6 +14,7 @@ from chaoskafka.history.header import RunHeader
 from chaoskafka.phases import Phase
 from chaoskafka.scenario.model import DEFAULT_EXPECT
 from tests.histories.builder import build
+from tests.histories.shape import Shape
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def run_dir(whole_run: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="package")
 def whole_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Made once; nobody alters this one."""
-    found = build(tmp_path_factory.mktemp("whole") / "run")
+    found = build(tmp_path_factory.mktemp("whole") / "run", Shape(partitions=2))
     header = RunHeader.load(found)
     expect = [{word: {}} for word in (*DEFAULT_EXPECT, "no_duplicates", "ordered")]
     expect += [{"new_leader": {"within_s": 5.0}}, {"unavailable": {"at_most_s": 5.0}}]

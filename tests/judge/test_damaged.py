@@ -22,7 +22,7 @@ from tests.properties import examples
 ANSWERS = (ExitCode.PASS, ExitCode.FAIL, ExitCode.USAGE, ExitCode.UNKNOWN)
 HUGE = 10**30
 TABLES = ["ops/send/orders-0.parquet", "ops/read/orders-1.parquet", "audit/record/orders-0.parquet"]
-TABLES += ["audit/batch/orders-2.parquet", "ops/poll.parquet"]
+TABLES += ["audit/batch/orders-1.parquet", "ops/poll.parquet"]
 
 
 def check(run_dir: Path) -> tuple[int, str]:
