@@ -36,7 +36,6 @@ from chaoskafka.verdict import Answer
 from chaoskafka.workloads.consume import Consume
 from chaoskafka.workloads.produce import Produce
 from chaoskafka.workloads.worker.arguments import WorkerArguments
-from tests.cluster.conftest import SOONER
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(420)]
 CLOCK = MonotonicClock()
@@ -169,7 +168,7 @@ def play(out: Path, monkeypatch: pytest.MonkeyPatch, *settings: str) -> tuple[Ru
 
     monkeypatch.setattr(docker_open, "make_credentials", make)
     options = RunOptions(seed=7, out=out, keep=False, timeout_s=None, progress=Silent(), replay="chaoskafka run …")
-    return run_scenario(load_scenario(SCENARIO, settings=[*SOONER, *settings]), options=options), made[0]
+    return run_scenario(load_scenario(SCENARIO, settings=settings), options=options), made[0]
 
 
 def test_a_killed_leader_behind_sasl_ssl_costs_nothing_and_no_secret_is_kept(
