@@ -15,7 +15,7 @@ from chaoskafka.machine import MIB, cores, memory_limit_mib
 from chaoskafka.scenario.model import Scenario
 
 BESIDE_NODES_MIB = 1024  # judging takes 300-600 MiB, each worker and the observer about 60
-NODES_PER_CORE = 3  # two clusters of three on two cores fail over as one alone does (docs/suites.md)
+NODES_PER_CORE = 1.5  # three JVMs and their clients keep two cores busy while they start and while they fail over
 REHEARSAL_MIB = 512  # one process: the cluster in memory, its clients, the judging
 
 

@@ -1,7 +1,7 @@
 """How long a scenario takes, as far as its text tells. In: a Scenario. Out: seconds. Pure.
 
 For `list`, and for shards of equal length: the figure must be the same on every machine, so nothing here is measured on
-this one. On two cores that nobody else used, runs took from 0.9 to 1.2 times as long (docs/suites.md).
+this one. Recorded runs on two cores took as long, and beside other work up to twice as long.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from chaoskafka.cluster.spec import Timeouts
 from chaoskafka.scenario.model import PlanItem, PlanStep, Scenario
 from chaoskafka.scenario.nodes import Flap, Random, Repeat, Together
 
-# Medians of recorded runs on two cores, from the beginnings and ends of their phases.
+# From the phases of recorded runs on two cores; of each the shortest, as other work went on beside them.
 START_S, START_NODE_S = 10.0, 2.5  # images are there; a node more is a JVM more for the same cores
 END_S = 10.0  # recovered, drained, audited, removed, judged
 GATE_S = 1.0  # to see that the cluster is whole and the load steady

@@ -14,9 +14,9 @@ from tests.rehearsals import SCENARIO
 @pytest.mark.parametrize(
     ("cluster", "runtime", "needed"),
     [
-        ("{nodes: 3}", "docker", Room(3 * 900 + 1024, 1.0)),
-        ("{brokers: 3, controllers: 3}", "process", Room(6 * 900 + 1024, 2.0)),
-        ("{nodes: 3, memory_mib: 600, heap_mib: 300}", "docker", Room(3 * 600 + 1024, 1.0)),
+        ("{nodes: 3}", "docker", Room(3 * 900 + 1024, 2.0)),
+        ("{brokers: 3, controllers: 3}", "process", Room(6 * 900 + 1024, 4.0)),
+        ("{nodes: 3, memory_mib: 600, heap_mib: 300}", "docker", Room(3 * 600 + 1024, 2.0)),
         ("{nodes: 3}", "fake", Room(512, 1.0)),
     ],
 )
