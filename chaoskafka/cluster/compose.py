@@ -21,7 +21,8 @@ GRACE_S = 60  # for a controlled shutdown: 2-5 s, with thousands of partitions m
 
 
 def compose(spec: ClusterSpec, *, name: str, first_port: int) -> dict[str, Any]:
-    """`name`: the project, by which Compose labels all that it makes. Clients on the host reach broker N at
+    """`name`: of the cluster, by which its id is made. It is not in the file: docker-compose 1.29, which Debian 12 has,
+    refuses the key; the project is named where Compose is called. Clients on the host reach broker N at
     localhost:`first_port` + N - 1.
 
     Raises UsageError: protected listeners need certificates, which a file cannot hold; or ports beyond the last one.
@@ -33,7 +34,6 @@ def compose(spec: ClusterSpec, *, name: str, first_port: int) -> dict[str, Any]:
             f"--first-port {first_port}: {len(spec.broker_ids)} brokers need as many ports up to {PORT_MAX}"
         )
     return {
-        "name": name,
         "services": {node.name: _service(spec, node, name, first_port) for node in spec.members},
         "networks": {"kafka": {}},
         "volumes": {f"{node.name}-data": {} for node in spec.members},

@@ -18,8 +18,8 @@ HEAD = """\
 # {what}, written by: chaoskafka compose write
 #
 # With the official image, or another one that takes the same variables:
-#   docker compose -f FILE up -d
-#   KAFKA_IMAGE=chaoskafka/kafka:… docker compose -f FILE up -d
+#   docker compose -p {name} -f FILE up -d
+#   KAFKA_IMAGE=chaoskafka/kafka:… docker compose -p {name} -f FILE up -d
 # From the host: {bootstrap}
 # On the network `kafka` of this project: {inside}
 """
@@ -45,6 +45,7 @@ def written(spec: ClusterSpec, *, name: str, first_port: int) -> str:
     what = f"{len(brokers)} brokers and {dedicated} controllers" if dedicated else f"{len(brokers)} combined nodes"
     head = HEAD.format(
         what=what,
+        name=name,
         bootstrap=",".join(f"localhost:{first_port + broker - 1}" for broker in brokers),
         inside=",".join(f"node-{broker}:9092" for broker in brokers),
     )

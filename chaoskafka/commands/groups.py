@@ -48,7 +48,7 @@ def compose_write(
     ] = None,
     *,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Instead of stdout.")] = None,
-    name: Annotated[str, typer.Option(metavar="PROJECT", help="What Compose calls it.")] = "chaoskafka",
+    name: Annotated[str, typer.Option(metavar="PROJECT", help="What to call cluster and project.")] = "chaoskafka",
     first_port: FirstPort = FIRST_PORT,
     settings: Settings = None,
 ) -> None:
