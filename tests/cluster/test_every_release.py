@@ -14,7 +14,6 @@ from chaoskafka.report.result import Result
 from chaoskafka.run import RunOptions, run_scenario
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.verdict import Answer
-from tests.cluster.conftest import SOONER
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(900)]
 
@@ -41,7 +40,7 @@ def play(scenario: str, out: Path, *settings: str) -> Result:
     ],
 )
 def test_a_killed_leader_costs_nothing_in_any_release(release: str, tmp_path: Path) -> None:
-    result = play("leader-killed-fast", tmp_path, f'cluster.kafka="{release}"', *SOONER)
+    result = play("leader-killed-fast", tmp_path, f'cluster.kafka="{release}"')
     assert result.versions["kafka"] == release
     (fault,) = result.faults
     assert [p for p in fault.partitions if p.new_leader is not None]

@@ -34,7 +34,7 @@ from chaoskafka.runtimes.process.node import ProcessNode
 from chaoskafka.runtimes.process.sweep import sweep
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.verdict import Answer
-from tests.cluster.conftest import SOONER, wait_for_answers
+from tests.cluster.conftest import wait_for_answers
 
 pytestmark = [pytest.mark.docker, pytest.mark.process, pytest.mark.timeout(420)]
 
@@ -89,8 +89,7 @@ def opened(spec: ClusterSpec) -> Iterator[Cluster]:
 
 def test_a_killed_leader_costs_nothing(tmp_path: Path) -> None:
     options = RunOptions(seed=7, out=tmp_path, keep=False, timeout_s=None, progress=Silent(), replay="chaoskafka run …")
-    scenario = load_scenario(SCENARIO, runtime="process", settings=SOONER)
-    outcome = run_scenario(scenario, options=options, runtime=PROCESS)
+    outcome = run_scenario(load_scenario(SCENARIO, runtime="process"), options=options, runtime=PROCESS)
     result = judge(outcome.run_dir)
     assert {check.word: check.answer for check in result.checks} == {check.word: Answer.PASS for check in result.checks}
     assert outcome.exit_code is ExitCode.PASS
