@@ -20,6 +20,7 @@ from chaoskafka.cluster.conditions import MEANINGS
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.scenario.bind import wanted
 from chaoskafka.scenario.catalogue import Kind, find, members
+from chaoskafka.scenario.control import Control
 from chaoskafka.scenario.nodes import LISTS, NODES
 
 
@@ -32,6 +33,7 @@ def reference() -> str:
             parts += _section(word, find(kind, word), level=3)
         if kind is Kind.FAULT:
             parts += _plan()
+    parts += _section("control", Control, level=2)
     return "\n".join(parts)
 
 

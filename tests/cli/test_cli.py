@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,9 @@ def test_list_shows_words_and_shipped_scenarios() -> None:
     for word in ("kill", "produce", "consume", "no_lost_acknowledged", "leader-killed", "leader-killed-fast"):
         assert f"  {word} " in out
     assert "cannot be loaded" not in out
+    by_name = {line.split()[0]: line for line in out.splitlines() if line.strip()}
+    assert re.search(r" \d+ s +ci, smoke +Does a killed partition leader cost", by_name["leader-killed-fast"])
+    assert re.search(r" \d+ s +Does Kafka still fail over", by_name["smoke"])
 
 
 def test_one_s_own_scenarios_win_over_those_shipped(scenario: Path, tmp_path: Path) -> None:
