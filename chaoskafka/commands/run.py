@@ -18,7 +18,7 @@ from chaoskafka.commands.output import complain, explain, gravest, say, show_res
 from chaoskafka.commands.progress import several_on, shown_on
 from chaoskafka.commands.report import write_page
 from chaoskafka.commands.summary import SUMMARY_FILE, summary
-from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError
+from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError, told
 from chaoskafka.fleet.bundle import bundle
 from chaoskafka.fleet.child import Order
 from chaoskafka.fleet.children import Fleet
@@ -47,10 +47,10 @@ def _run(request: RunRequest) -> ExitCode:
     asked = asked_of(request)
     writable(request.junit, request.json, request.bundle)
     _make_out(request.out)
+    book = _Book(request=request)
     if not asked:
         say("no run is to be played: none had failed" if request.rerun_failed else "no run is in this share")
-        return ExitCode.PASS
-    book = _Book(request=request)
+        return book.close(asked)
     interrupted = False
     try:
         if len(asked) > 1 and request.jobs != 1:
@@ -151,8 +151,7 @@ def _play(one: Asked, request: RunRequest) -> Ended:
         with shown_on() as progress:
             outcome = play(one.scenario, one.seed, how, progress)
     except ChaosKafkaError as error:
-        explain(error)
-        return Ended(asked=one, code=error.exit_code, problem=str(error))
+        return Ended(asked=one, code=error.exit_code, problem=told(error))
     duration_s = (time.monotonic_ns() - started_ns) / NS_PER_S
     return Ended(asked=one, code=outcome.exit_code, run_dir=outcome.run_dir, duration_s=duration_s)
 

@@ -237,3 +237,4 @@ def test_nothing_to_play_is_refused_unless_a_share_or_an_earlier_call_left_nothi
     asked = request(scenarios=(), settings=(), out=tmp_path / "runs", rerun_failed=path)
     assert run_command(asked) is ExitCode.PASS
     assert "none had failed" in capsys.readouterr().out
+    assert json.loads((tmp_path / "runs" / "results.json").read_text())["runs"] == []
