@@ -10,7 +10,7 @@ import random
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,7 +46,7 @@ class KafkaCluster:
         self._guard, self._progress = guard, progress
         self._topics: dict[str, tuple[Topic, TopicSpec, str]] = {}  # by Kafka's name; with its id
         self._suffix = f"-{lease.run_id[-2:]}{lease.tests}"  # no test on this cluster had it
-        self._traffic: Traffic | None = None
+        self._traffics: list[Traffic] = []
         self.names = Names()
         self.chaos = Chaos(self.trial, self.names, clusters.runtime)
 
@@ -107,11 +107,14 @@ class KafkaCluster:
         if self._traffic is not None and not self._traffic.is_over:
             raise UsageError("kafka_cluster.traffic: one flows already; a test has one at a time")
         wanted = Load.of(load)
-        its = topics or (self.create_topic(DEFAULT_TOPIC) if DEFAULT_TOPIC not in self.names.topics else None,)
+        names = [topic.name for topic in topics or (self.create_topic(self._unused()),)]
         known = {name: spec for name, (_, spec, _) in self._topics.items()}
-        names = [topic.name if topic is not None else self.names.topics[DEFAULT_TOPIC] for topic in its]
         if strange := [name for name in names if name not in known]:
             raise UsageError(f"kafka_cluster.traffic: {', '.join(strange)}: this test made no such topic")
+        if full := [topic.asked for before in self._traffics for topic in before.topics if topic.name in names]:
+            raise UsageError(
+                f"kafka_cluster.traffic: {', '.join(full)}: messages of other traffic lie there"
+            )
         groups = {wanted.group: f"{wanted.group}{self._suffix}"}
         self.names.groups.update(groups)
         specs = {name: known[name] for name in names}
@@ -121,7 +124,7 @@ class KafkaCluster:
         traffic = Traffic(
             trial, scenario, facts_of_topics(specs, ids), [self._topics[name][0] for name in names], self._guard
         )
-        self._traffic = traffic
+        self._traffics.append(traffic)
         return traffic
 
     def application(
@@ -141,7 +144,7 @@ class KafkaCluster:
         """
         if self._traffic is None:
             raise UsageError("kafka_cluster.application: make the traffic first: its run directory keeps what it wrote")
-        if any(app.name == name for app in self.applications):
+        if any(app.name == name for app in self._traffic.applications):
             raise UsageError(f"kafka_cluster.application: this test has an application {name!r} already")
         directory = self._traffic.run_dir / "applications" / name
         environment = {BOOTSTRAP: self._bootstrap(place), **(env or {})}
@@ -161,10 +164,15 @@ class KafkaCluster:
         self._traffic.trial.note(f"application {name}, place {place}: {shlex.join(argv)}")
         return application
 
+    def _unused(self) -> str:
+        """A name for a topic that was not made by the test itself."""
+        numbered = (f"{DEFAULT_TOPIC}{number}" for number in count(2))
+        return next(name for name in chain([DEFAULT_TOPIC], numbered) if name not in self.names.topics)
+
     @property
-    def applications(self) -> Sequence[Application]:
-        """Those beside the latest traffic."""
-        return self._traffic.applications if self._traffic is not None else ()
+    def _traffic(self) -> Traffic | None:
+        """The latest."""
+        return self._traffics[-1] if self._traffics else None
 
     def _bootstrap(self, place: str) -> str:
         cluster = self._lease.cluster
@@ -191,9 +199,9 @@ class KafkaCluster:
         return self._traffic.run_dir if self._traffic is not None else None
 
     def close(self, *, passed: bool) -> None:
-        """The test is over. Raises Unverified when it passed and its traffic was never verified."""
-        if self._traffic is not None:
-            with ExitStack() as ending:
-                ending.callback(self._traffic.end, passed=passed)
-                for application in self.applications:
+        """The test is over. Raises Unverified when it passed and any of its traffic was never verified."""
+        with ExitStack() as ending:
+            for traffic in self._traffics:
+                ending.callback(traffic.end, passed=passed)
+                for application in traffic.applications:
                     ending.callback(application.end)

@@ -17,7 +17,7 @@ from chaoskafka import machine, nemesis, under_load
 from chaoskafka.audit.whole import audit
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.cluster.admin import make_offsets_topic
-from chaoskafka.cluster.security import User
+from chaoskafka.cluster.security import Protection, User
 from chaoskafka.ending import Ending
 from chaoskafka.errors import UsageError
 from chaoskafka.faults import Fault, Injected, has_window
@@ -132,7 +132,8 @@ class Trial:
 
     def _start(self, load: ExitStack, topics: Sequence[TopicFacts]) -> None:
         cluster, clock = self.cluster, self._guard.clock
-        self._lease.admin.allow(User.WORKER, rights_of(self._scenario))
+        if cluster.spec.security is Protection.SASL_SCRAM:
+            self._lease.admin.allow(User.WORKER, rights_of(self._scenario))
         if any(named.word == "consume" for named in self._scenario.workloads):
             make_offsets_topic(self._lease.views, within_s=OFFSETS_S, clock=clock)
         bootstrap = ",".join(map(str, cluster.client_addresses().values()))

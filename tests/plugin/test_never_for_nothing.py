@@ -81,6 +81,18 @@ def test_traffic_that_nobody_verified(run: Run) -> None:
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*load ran, and the test ended*traffic.verify()*"])
 
 
+def test_traffic_that_nobody_verified_before_other_traffic(run: Run) -> None:
+    text = """
+def test_it(kafka_cluster, chaos):
+    with kafka_cluster.traffic(): pass
+    with kafka_cluster.traffic() as traffic, chaos.kill("broker 1", for_s=0.1): pass
+    traffic.verify()
+"""
+    result = run(text)
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*load ran, and the test ended*"])
+
+
 def test_a_fault_that_nobody_verified(run: Run) -> None:
     result = run("def test_it(traffic, chaos):\n    with chaos.kill(leader_of('orders'), for_s=0.1): pass\n")
     result.assert_outcomes(passed=1, errors=1)
