@@ -112,9 +112,7 @@ class KafkaCluster:
         if strange := [name for name in names if name not in known]:
             raise UsageError(f"kafka_cluster.traffic: {', '.join(strange)}: this test made no such topic")
         if full := [topic.asked for before in self._traffics for topic in before.topics if topic.name in names]:
-            raise UsageError(
-                f"kafka_cluster.traffic: {', '.join(full)}: messages of other traffic lie there"
-            )
+            raise UsageError(f"kafka_cluster.traffic: {', '.join(full)}: messages of other traffic lie there")
         groups = {wanted.group: f"{wanted.group}{self._suffix}"}
         self.names.groups.update(groups)
         specs = {name: known[name] for name in names}
