@@ -126,6 +126,7 @@ def test_what_nodes_logged_around_it_is_shown_and_a_truncation_is_told(run: Copy
         + line(0.2, "INFO nothing of interest (kafka.Other)")
         + line(0.3, "WARN [x] a grave matter \x1b[31m (kafka.Other)")
         + line(0.5, f"INFO [UnifiedLog partition={name}, dir=/d] Truncating to offset {own['offset']} (kafka.log)")
+        + line(0.55, f"INFO [ReplicaFetcher] Truncating partition {name} with TruncationState(offset={own['offset']})")
         + line(0.6, f"INFO [UnifiedLog partition={name}1, dir=/d] Truncating to offset 0 (kafka.log)")
         + "no line of a log\n"
     )

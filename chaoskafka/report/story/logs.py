@@ -89,14 +89,16 @@ def about(said: list[Said], partition: TopicPartition, at_ns: int) -> list[Said]
 
 
 def truncations(said: list[Said], partition: TopicPartition, offset: int | None) -> list[Truncation]:
-    """Who cut this partition's log at or below `offset` (None: anywhere), as they said themselves."""
+    """Who cut this partition's log at or below `offset` (None: anywhere), as they said themselves. A node tells of one
+    cut in several lines; the first is kept."""
     name = re.compile(rf"\b{re.escape(partition.topic)}-{partition.partition}\b")
-    found = []
+    found: dict[tuple[str, int | None], Truncation] = {}
     for line in said:
         if not (name.search(line.text) and _TRUNCATES.search(line.text)) or _NO_EFFECT.search(line.text):
             continue
         told = _TRUNCATED_TO.search(line.text)
         to = int(told[1][:18]) if told else None
         if offset is None or to is None or to <= offset:
-            found.append(Truncation(node=line.node, at_ns=line.at_ns, to=to, text=line.text))
-    return found[:TRUNCATIONS_MAX]
+            cut = Truncation(node=line.node, at_ns=line.at_ns, to=to, text=line.text)
+            found.setdefault((line.node, to), cut)
+    return list(found.values())[:TRUNCATIONS_MAX]

@@ -45,6 +45,7 @@ _BY_REASON: Mapping[str, Guess] = {
 
 _BY_WORD: Mapping[str, Guess] = {
     "accounted": (Suspect.HARNESS, "a worker's counts differ from its own record"),
+    "control": (Suspect.HARNESS, "what a check must notice here was not noticed, or there was less of it than usual"),
     "completed": (Suspect.ENVIRONMENT, "a phase of the run itself did not come to its end"),
     "clients_alive": (Suspect.CLIENT, "a client failed on its own account, by the evidence"),
 }
@@ -111,7 +112,9 @@ def _of_loss(history: History, life: Life) -> Guess:
             )
     if life.instead is not None and life.instead.get("leader_epoch") is not None:
         epoch = life.instead["leader_epoch"]
-        return Suspect.BROKER, f"it was acknowledged{then}, and a leader of epoch {epoch} wrote another record there"
+        same = life.leader is not None and epoch == life.leader.epoch
+        who = "another record of the same epoch stands there" if same else f"a leader of epoch {epoch} wrote another"
+        return Suspect.BROKER, f"it was acknowledged{then}, and {who}"
     return Suspect.BROKER, f"it was acknowledged{then} under settings that promise to keep it, and the log lacks it"
 
 

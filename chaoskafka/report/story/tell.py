@@ -186,7 +186,7 @@ def _next(history: History, message: MessageId | None, suspect: Suspect) -> tupl
     commands = []
     if message is not None:
         commands.append(shlex.join(["chaoskafka", "explain", where, str(message)]))
-        if (history.run_dir / "logs").is_dir():
+        if any((history.run_dir / "logs").glob("node-*.log")):
             name = f"{message.partition.topic}-{message.partition.partition}"
             commands.append(f"grep -n {shlex.quote(name)} {shlex.quote(where)}/logs/node-*.log")
     if suspect is Suspect.ENVIRONMENT:
