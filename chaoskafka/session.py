@@ -231,6 +231,7 @@ class Session:
         """
         watch = Arguments(
             brokers=self.cluster.client_addresses(),
+            controllers=self.cluster.controller_addresses(),
             topics=tuple(topic.name for topic in topics),
             security=self.cluster.security(User.OBSERVER),
         )

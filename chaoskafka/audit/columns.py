@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from chaoskafka.audit.batches import Batch
+from chaoskafka.cluster.wire.batches import Batch
 from chaoskafka.history import tables
 from chaoskafka.history.identity import PayloadState, decode
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from chaoskafka.audit.batches import Damaged, Unreadable, control_type, records, split
 from chaoskafka.audit.columns import PartitionTables
 from chaoskafka.audit.settle import Ending
 from chaoskafka.clock import Clock, Deadline
@@ -18,6 +17,7 @@ from chaoskafka.cluster import sights
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.views import Views, parse_uuid
 from chaoskafka.cluster.wire import asks
+from chaoskafka.cluster.wire.batches import Damaged, Unreadable, control_type, records, split
 from chaoskafka.cluster.wire.connection import Connection
 from chaoskafka.errors import NoAnswer
 

@@ -1,4 +1,5 @@
-"""The observer: a process of its own, with an address of its own, that watches every broker for the whole run.
+"""The observer: a process of its own, with an address of its own, that watches every broker, and reads the
+metadata log of the controllers, for the whole run.
 
     python -m chaoskafka.probes.observer '{"brokers": {"1": ["node-1", 9092], …}, "topics": ["orders"]}'
 
@@ -19,7 +20,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,7 @@ from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.wire.stream import open_stream
 from chaoskafka.errors import UsageError
 from chaoskafka.probes.broker_views import Fields, Tally, Watcher, watches
+from chaoskafka.probes.metadata_log import Follower, MergedLog
 
 FILE = "observations.jsonl"
 EVERY_MS = 20.0  # of what times a failover; costs a broker 2 x 50 small requests a second
@@ -46,6 +48,7 @@ class Arguments:
 
     brokers: Mapping[int, Address]
     topics: tuple[str, ...]
+    controllers: Mapping[int, Address] = field(default_factory=dict)  # none: the metadata log is not read
     every_ms: float = EVERY_MS
     slow_every_ms: float = SLOW_EVERY_MS
     security: Security = PLAINTEXT  # in the environment, not in `argv`
@@ -53,8 +56,9 @@ class Arguments:
     def argv(self) -> list[str]:
         """The command that starts this observer in a client place."""
         document = {
-            "brokers": {str(broker): [address.host, address.port] for broker, address in self.brokers.items()},
+            "brokers": _plain(self.brokers),
             "topics": list(self.topics),
+            "controllers": _plain(self.controllers),
             "every_ms": self.every_ms,
             "slow_every_ms": self.slow_every_ms,
         }
@@ -69,10 +73,19 @@ class Arguments:
         """Raises UsageError."""
         try:
             raw = json.loads(text)
-            brokers = {int(broker): Address(host, int(port)) for broker, (host, port) in raw.pop("brokers").items()}
-            return cls(brokers=brokers, topics=tuple(raw.pop("topics")), security=security, **raw)
+            brokers, controllers = _addresses(raw.pop("brokers")), _addresses(raw.pop("controllers", {}))
+            topics = tuple(raw.pop("topics"))
+            return cls(brokers=brokers, topics=topics, controllers=controllers, security=security, **raw)
         except (ValueError, KeyError, TypeError, AttributeError) as wrong:
             raise UsageError(f"observer: not its arguments: {wrong!r}: {text[:200]}") from wrong
+
+
+def _plain(addresses: Mapping[int, Address]) -> dict[str, list[str | int]]:
+    return {str(node): [address.host, address.port] for node, address in addresses.items()}
+
+
+def _addresses(plain: Mapping[str, Sequence[Any]]) -> dict[int, Address]:
+    return {int(node): Address(host, int(port)) for node, (host, port) in plain.items()}
 
 
 class Journal:
@@ -107,6 +120,11 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
         broker: partial(open_stream, resolve(address), security=arguments.security)
         for broker, address in arguments.brokers.items()
     }
+    log = MergedLog(journal.write)
+    # The controllers' plane is in the clear in every cluster of ours (cluster/secured.py).
+    controllers = {
+        controller: partial(open_stream, resolve(address)) for controller, address in arguments.controllers.items()
+    }
     watched = watches(arguments.topics, every_s=arguments.every_ms / 1000, slow_every_s=arguments.slow_every_ms / 1000)
     async with asyncio.TaskGroup() as tasks:
         running = [
@@ -114,12 +132,15 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
             for broker, opens in doors.items()
             for watch in watched
         ]
-        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally, out))]
+        running += [
+            tasks.create_task(Follower(controller, opens, log).run()) for controller, opens in controllers.items()
+        ]
+        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally, log, out))]
         await stop.wait()
         for task in running:
             task.cancel()
     journal.now("stopped")
-    say("stopped", journal, tally, out)
+    say("stopped", journal, tally, log, out)
 
 
 async def watch_stalls(journal: Journal) -> None:
@@ -132,14 +153,14 @@ async def watch_stalls(journal: Journal) -> None:
             journal.write("stall", due_ns, now_ns, {"gap_ns": now_ns - due_ns})
 
 
-async def tell_status(journal: Journal, tally: Tally, out: TextIO) -> None:
+async def tell_status(journal: Journal, tally: Tally, log: MergedLog, out: TextIO) -> None:
     """The first line comes when there has been time to see something. Never returns."""
     while True:
         await asyncio.sleep(STATUS_EVERY_S)
-        say("running", journal, tally, out)
+        say("running", journal, tally, log, out)
 
 
-def say(state: str, journal: Journal, tally: Tally, out: TextIO) -> None:
+def say(state: str, journal: Journal, tally: Tally, log: MergedLog, out: TextIO) -> None:
     """One status line of JSON."""
     status = {
         "role": "observer",
@@ -148,6 +169,11 @@ def say(state: str, journal: Journal, tally: Tally, out: TextIO) -> None:
         "lines": journal.lines,
         "leaders": {place: leader for place, (_, leader) in sorted(tally.led.items())},
         "up": sorted(broker for broker, is_up in tally.up.items() if is_up),
+        "log": {
+            "epoch": log.epoch,
+            "offset": log.offset,
+            "stopping": {str(broker): asdict(seen) for broker, seen in log.stopping.items()},
+        },
         "cpu_s": round(time.process_time(), 2),
         "at_ns": time.monotonic_ns(),
     }

@@ -13,13 +13,13 @@ import docker
 import pytest
 from docker.models.containers import Container
 
-from chaoskafka.audit.batches import Batch, records, split
 from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.config import LOG_DIR, environment, variable
 from chaoskafka.cluster.spec import ClusterSpec, Timeouts
 from chaoskafka.cluster.versions import DEFAULT, RELEASES
 from chaoskafka.cluster.views import parse_uuid
+from chaoskafka.cluster.wire.batches import Batch, records, split
 from chaoskafka.images import ensure, open_engine
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600)]

@@ -32,7 +32,9 @@ def test_a_failover_as_intervals(three: Cluster, views: Views, admin: Admin, tmp
     victim = three.nodes[before.leader]
     assert isinstance(three, CanHostClients)
     assert isinstance(victim, CanKill)
-    argv = Arguments(brokers=three.client_addresses(), topics=("watched",)).argv()
+    argv = Arguments(
+        brokers=three.client_addresses(), controllers=three.controller_addresses(), topics=("watched",)
+    ).argv()
     observer = three.launch("observer", argv)
     wait_until(
         "all brokers seen", read=observer.latest, good=lambda s: s is not None and s["up"] == [1, 2, 3], within_s=30
@@ -92,5 +94,37 @@ def test_a_failover_as_intervals(three: Cluster, views: Views, admin: Admin, tmp
     assert True in fenced["fenced"].to_list()
     assert seen.filter(pl.col("kind") == "controller").height >= 3
     assert seen.filter(pl.col("kind") == "epoch").height > 10
+    _check_log(seen, number, before.leader_epoch, victim=before.leader, acted_ns=deed.acted_ns)
     assert status is not None
     print(f"observer: {status['cpu_s']} s CPU, {status['polls']} polls, {status['lines']} lines; {status}")  # noqa: T201
+
+
+def _check_log(seen: pl.DataFrame, number: int, epoch: int, *, victim: int, acted_ns: int) -> None:
+    """The controllers' own account agrees with the brokers': epochs, instants, and who applied what when."""
+    fences = seen.filter((pl.col("kind") == "log_broker") & (pl.col("broker") == victim) & (pl.col("hi_ns") > acted_ns))
+    fence = fences.row(0, named=True)
+    assert (fence["fenced"], fence["stopping"]) == (True, False), "a kill is noticed by the end of the lease"
+    assert acted_ns < fence["lo_ns"] < fence["hi_ns"]
+    assert fences["fenced"].to_list()[-1] is False, "and it was let in again"
+    moved = seen.filter(
+        (pl.col("kind") == "log_partition") & (pl.col("topic") == "watched") & (pl.col("partition") == number)
+    )
+    elected = moved.filter(pl.col("epoch") == epoch + 1).row(0, named=True)
+    assert elected["leader"] not in (victim, -1)
+    assert (elected["lo_ns"], elected["last_offset"]) == (fence["lo_ns"], fence["offset"]), "one batch, the fence last"
+    committed = seen.filter((pl.col("kind") == "log_committed") & (pl.col("last_offset") == fence["last_offset"]))
+    assert committed.height == 1
+    assert committed["hi_ns"].item() >= fence["hi_ns"]
+    # Both survivors applied the batch after it was made, and named its leader in its epoch.
+    applied = seen.filter((pl.col("kind") == "epoch") & (pl.col("offset") >= fence["last_offset"]))
+    first = applied.group_by("broker").agg(pl.col("hi_ns").min()).filter(pl.col("broker") != victim)
+    assert first.height == 2
+    assert (first["hi_ns"] > fence["lo_ns"]).all()
+    told = seen.filter(
+        (pl.col("kind") == "leadership") & (pl.col("partition") == number) & (pl.col("epoch") == epoch + 1)
+    )
+    assert set(told["leader"].to_list()) - {-1} == {elected["leader"]}
+    # One controller leads, all name it, and it says twice a second that it lives.
+    assert seen.filter(pl.col("kind") == "quorum")["controller"].drop_nulls().unique().len() >= 1
+    assert seen.filter(pl.col("kind") == "log_noop").height > 10
+    assert seen.filter(pl.col("kind").is_in(["log_cut", "log_skipped"])).is_empty()

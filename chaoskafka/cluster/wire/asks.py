@@ -22,6 +22,7 @@ import kio.schema.describe_quorum.v1 as describe_quorum_v1
 import kio.schema.describe_quorum.v2 as describe_quorum_v2
 import kio.schema.fetch.v16 as fetch_v16
 import kio.schema.fetch.v17 as fetch_v17
+import kio.schema.fetch.v18 as fetch_v18
 import kio.schema.find_coordinator.v4 as find_coordinator_v4
 import kio.schema.list_offsets.v8 as list_offsets_v8
 import kio.schema.list_offsets.v9 as list_offsets_v9
@@ -48,13 +49,16 @@ OffsetForLeaderEpoch: TypeAlias = offset_for_leader_epoch_v4.OffsetForLeaderEpoc
 SaslHandshake: TypeAlias = sasl_handshake_v1.SaslHandshakeResponse
 SaslAuthenticate: TypeAlias = sasl_authenticate_v2.SaslAuthenticateResponse
 Fetch: TypeAlias = fetch_v16.FetchResponse | fetch_v17.FetchResponse
+FetchMetadata: TypeAlias = fetch_v17.FetchResponse | fetch_v18.FetchResponse
 
 EARLIEST = -2
 LATEST = -1
 GROUP, TRANSACTION = 0, 1  # what a coordinator coordinates
 NODE = 4  # resource type: a broker or a controller, by its id
 METADATA_LOG = "__cluster_metadata"
+METADATA_LOG_ID = uuid.UUID(int=1)  # its topic id in every cluster (org.apache.kafka.common.Uuid)
 SOFTWARE = "chaoskafka"
+KNOWN_FROM = 18  # the version of FETCH that says which high watermark is known already (KIP-1166)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ OFFSET_FOR_LEADER_EPOCH = Api(23, "offset_for_leader_epoch", (4,))
 SASL_HANDSHAKE = Api(17, "sasl_handshake", (1,))
 SASL_AUTHENTICATE = Api(36, "sasl_authenticate", (2,))
 FETCH = Api(1, "fetch", (16, 17))
+FETCH_METADATA = Api(1, "fetch", (17, 18))  # of controllers; 18 (from Kafka 4.1 on) answers once a commit moves
 
 
 def choose(api: Api, offered: Mapping[int, tuple[int, int]]) -> int:
@@ -252,3 +257,44 @@ def fetch(place: FetchFrom) -> Ask[Fetch]:
         )
 
     return Ask(FETCH, build)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataFrom:
+    """Where to read the metadata log on: from `offset`, the record before it being of `last_epoch`, of the leader of
+    `epoch`. `high_watermark`: the highest that is known; -1 none."""
+
+    epoch: int
+    offset: int
+    last_epoch: int
+    high_watermark: int
+    bytes_max: int
+    wait_ms: int
+
+
+def fetch_metadata(place: MetadataFrom) -> Ask[FetchMetadata]:
+    """The metadata log as a controller has it, beyond the high watermark too, read as a consumer would (replica id -1).
+
+    So it leaves no trace at the controllers: they count no such reader (KafkaRaftClient, LeaderState; KIP-595).
+    """
+
+    def build(schema: Any) -> Any:
+        known = {"high_watermark": i64(place.high_watermark)} if schema.FetchRequest.__version__ >= KNOWN_FROM else {}
+        partition = schema.FetchPartition(
+            partition=i32(0),
+            current_leader_epoch=i32(place.epoch),
+            fetch_offset=i64(place.offset),
+            last_fetched_epoch=i32(place.last_epoch),
+            partition_max_bytes=i32(place.bytes_max),
+            **known,
+        )
+        return schema.FetchRequest(
+            max_wait=i32Timedelta.parse(timedelta(milliseconds=place.wait_ms)),
+            min_bytes=i32(1),
+            max_bytes=i32(place.bytes_max),
+            isolation_level=i8(0),
+            topics=(schema.FetchTopic(topic_id=METADATA_LOG_ID, partitions=(partition,)),),
+            forgotten_topics_data=(),
+        )
+
+    return Ask(FETCH_METADATA, build)

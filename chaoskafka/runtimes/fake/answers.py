@@ -20,7 +20,7 @@ from chaoskafka.cluster import moves
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.wire import asks
-from chaoskafka.runtimes.fake import moving
+from chaoskafka.runtimes.fake import moving, quorum
 from chaoskafka.runtimes.fake.control import Control, Place
 from chaoskafka.runtimes.fake.kafka import INTERNAL, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, FakeKafka
 
@@ -94,7 +94,7 @@ class Broker:
 
     def _api_versions(self, schema: Any, _: Any) -> Any:
         with self._kafka.now() as control:
-            applied = control.metadata_end - 1
+            applied = control.metadata.end - 1
         return schema.ApiVersionsResponse(
             error_code=ErrorCode.none,
             api_keys=tuple(
@@ -141,7 +141,7 @@ class Broker:
 
     def _describe_quorum(self, schema: Any, _: Any) -> Any:
         with self._kafka.now() as control:
-            controller, epoch, end = control.controller, control.controller_epoch, control.metadata_end
+            controller, epoch, end = control.controller, control.metadata.epoch, control.metadata.end
             voters = {voter: end if control.is_up(voter) else -1 for voter in control.voters}
         partition = schema.PartitionData(
             partition_index=i32(0),
@@ -222,6 +222,8 @@ class Broker:
                 "records": place.log.fetch(asked.fetch_offset, asked.partition_max_bytes),
             }
 
+        if quorum.is_asked(request):
+            return quorum.fetch_metadata(self._kafka, self._node_id, schema, request)
         with self._kafka.now() as control:
             names = {place.topic_id: topic for (topic, _), place in control.places.items()}
         return schema.FetchResponse(

@@ -1,7 +1,7 @@
 """Who lives, who leads: what Kafka's controllers decide, as a function of deaths, starts and the time that has passed.
 
 In: kills and starts of nodes, and an instant with each question. Out: leaders, epochs, in-sync replicas, fences, the
-active controller and how long the metadata log is. Nothing runs in the background: whoever asks brings the state up to
+active controller and the metadata log. Nothing runs in the background: whoever asks brings the state up to
 now first. Every live broker knows each change at once.
 """
 
@@ -18,6 +18,7 @@ from chaoskafka.cluster.sights import NO_LEADER, Partition
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.runtimes.fake.log import PartitionLog
+from chaoskafka.runtimes.fake.metadata_log import MetadataLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Timers:
     boot_s: float = 0.02  # from a start to the end of the fence
     catch_up_s: float = 0.02  # from there to all in-sync sets
     lag_s: float = 0.1  # until a follower that cannot fetch leaves the in-sync set (replica.lag.time.max.ms)
+    idle_s: float = 0.1  # after so long a controller writes down that nothing happened (metadata.max.idle.interval.ms)
     late_s: float = 0.6  # what ELECT_LATE and SERVE_LATE add
 
 
@@ -37,6 +39,7 @@ class Place:
     """One partition: who has it, who leads it, and what lies in it."""
 
     topic_id: uuid.UUID
+    number: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader: int
@@ -78,11 +81,12 @@ class Control:
         self.brokers = spec.broker_ids
         self.places: dict[Partition, Place] = {}
         self.controller: int | None = None
-        self.controller_epoch = 0
         self._ruled_ns = now_ns  # since when this controller rules
         self._relinked_ns = now_ns  # when the network last changed
         self._unruled_ns = now_ns  # since when there has been a majority and no controller
-        self.metadata_end = 1
+        self.metadata = MetadataLog()
+        for broker in self.brokers:
+            self.metadata.register(broker, 0)
         self.deaths = 0
         self._whole_at: int | None = None  # the end of the metadata log as of which nothing changes by itself
 
@@ -99,15 +103,16 @@ class Control:
     @property
     def state(self) -> tuple[object, ...]:
         """Equal as long as nothing has changed of what brokers tell about the cluster."""
-        return self.metadata_end, self.controller
+        return self.metadata.end, self.controller
 
     @property
     def fenced(self) -> Mapping[int, bool]:
         return {broker: self._lives[broker].fenced for broker in self.brokers}
 
-    def add(self, partition: Partition, place: Place) -> None:
+    def add(self, partition: Partition, place: Place, now_ns: int) -> None:
         self.places[partition] = place
-        self.metadata_end += 1
+        self.metadata.place(*partition, place)
+        self.metadata.flush(now_ns)
 
     def die(self, node: int, now_ns: int) -> None:
         """It is gone, for good or for a while."""
@@ -121,7 +126,9 @@ class Control:
     def retire(self, node: int, now_ns: int) -> None:
         """Controlled shutdown: a broker is fenced before it ends, if there is a controller to ask."""
         if node in self.brokers and self.controller is not None and not self._lives[node].fenced:
+            self.metadata.change(node, stopping=True)
             self._fence(node, now_ns)
+            self.metadata.flush(now_ns)
 
     def rise(self, node: int, now_ns: int, *, anew: bool = True) -> None:
         """`anew`: as a new process, not as the one that was away."""
@@ -137,15 +144,17 @@ class Control:
         if self.controller is None or preferred not in place.isr or self._lives[preferred].fenced:
             return False
         self._lead(place, preferred, now_ns)
+        self.metadata.flush(now_ns)
         return True
 
     def reassign(self, place: Place, replicas: tuple[int, ...], now_ns: int) -> None:
         """New replicas are in sync at once, as nothing is copied here; leadership moves only if its holder goes."""
         kept = [node for node in replicas if node in place.isr or not self._lives[node].fenced]
         place.replicas, place.isr = replicas, tuple(kept)
-        self.metadata_end += 1
+        self.metadata.move(place.number, place, replicas=True)
         if place.leader not in replicas:
             self._elect(place, now_ns)
+        self.metadata.flush(now_ns)
 
     def serves(self, place: Place, now_ns: int) -> bool:
         """Whether the leader lives and clients reach it."""
@@ -167,7 +176,9 @@ class Control:
 
     def advance(self, now_ns: int) -> None:
         """Do what is due by now."""
-        if self._whole_at == self.metadata_end:
+        if self._whole_at == self.metadata.end:
+            self._say_if_idle(now_ns)
+            self._whole_at = self.metadata.end
             return
         self._rule(now_ns)
         if self.controller is None:
@@ -180,6 +191,7 @@ class Control:
             since_ns = now_ns - max(life.changed_ns, self._ruled_ns)
             if attached and not life.registered:
                 life.registered = True
+                self.metadata.register(broker, self.metadata.end)
                 self._fence(broker, now_ns)  # a new process takes the place of its dead one
             if not attached and not life.fenced and since_ns >= self._session_ns():
                 self._fence(broker, now_ns)
@@ -187,7 +199,13 @@ class Control:
                 self._unfence(broker, now_ns)
         self._fall_behind(now_ns)
         self._catch_up(now_ns)
-        self._whole_at = self.metadata_end if self._is_whole() else None
+        self._say_if_idle(now_ns)
+        self._whole_at = self.metadata.end if self._is_whole() else None
+
+    def _say_if_idle(self, now_ns: int) -> None:
+        if now_ns - self.metadata.stored_ns >= self.timers.idle_s * NS_PER_S:
+            self.metadata.idle()
+        self.metadata.flush(now_ns)
 
     def _is_whole(self) -> bool:
         """Whether all live, are known to the controller, and fetch: then only an act from outside changes anything."""
@@ -220,8 +238,7 @@ class Control:
             self.controller, self._unruled_ns = None, max(self._relinked_ns, self._unruled_ns)
         if fit and self.controller is None and now_ns - self._unruled_ns >= self.timers.election_s * NS_PER_S:
             self.controller, self._ruled_ns = fit[-1], now_ns
-            self.controller_epoch += 1
-            self.metadata_end += 1
+            self.metadata.lead(self.controller, now_ns)
 
     def _has_majority(self, voter: int) -> bool:
         """Whether a voter lives and is heard by more than half of all."""
@@ -233,17 +250,18 @@ class Control:
 
     def _fence(self, broker: int, now_ns: int) -> None:
         self._lives[broker].fenced = True
-        self.metadata_end += 1
         for place in self._of(broker):
             if broker in place.isr and len(place.isr) > 1:
                 place.isr = tuple(node for node in place.isr if node != broker)
+                self.metadata.move(place.number, place)
             if place.leader == broker:
                 self._elect(place, now_ns)
+        self.metadata.change(broker, fenced=True)  # the last of them, as Kafka has it
 
     def _unfence(self, broker: int, now_ns: int) -> None:
         life = self._lives[broker]
         life.fenced, life.unfenced_ns = False, now_ns
-        self.metadata_end += 1
+        self.metadata.change(broker, fenced=False)
         for place in self._of(broker):
             if place.leader == NO_LEADER:
                 self._elect(place, now_ns)
@@ -256,7 +274,7 @@ class Control:
     def _lead(self, place: Place, leader: int, now_ns: int) -> None:
         if leader != place.leader:
             place.leader, place.epoch, place.led_ns = leader, place.epoch + 1, now_ns
-            self.metadata_end += 1
+            self.metadata.move(place.number, place, leader=True)
 
     def _fall_behind(self, now_ns: int) -> None:
         """A leader that reaches the controller tells it of followers that do not fetch."""
@@ -269,7 +287,7 @@ class Control:
                 elif now_ns - place.behind_ns.setdefault(node, now_ns) >= self.timers.lag_s * NS_PER_S:
                     del place.behind_ns[node]
                     place.isr = tuple(other for other in place.isr if other != node)
-                    self.metadata_end += 1
+                    self.metadata.move(place.number, place)
 
     def _catch_up(self, now_ns: int) -> None:
         for place in self.places.values():
@@ -277,7 +295,7 @@ class Control:
             back = [node for node in absent if self._fetches(node, place)]
             if back and self.serves(place, now_ns) and not self.lying(Lie.STAY_BEHIND):
                 place.isr = (*place.isr, *back)
-                self.metadata_end += 1
+                self.metadata.move(place.number, place)
 
     def _absent(self, place: Place) -> Sequence[int]:
         return [node for node in place.replicas if node not in place.isr]

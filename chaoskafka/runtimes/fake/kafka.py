@@ -131,13 +131,14 @@ class FakeKafka:
             for number, replicas in enumerate(placed):
                 place = Place(
                     topic_id=topic_id,
+                    number=number,
                     replicas=tuple(replicas),
                     isr=tuple(replicas),
                     leader=replicas[0],
                     min_insync=spec.min_insync_replicas,
                     led_ns=now_ns,
                 )
-                control.add((name, number), place)
+                control.add((name, number), place, now_ns)
 
     def coordinator(self, key: str, topic: str = OFFSETS_TOPIC) -> int | None:
         """Who coordinates a group, or transactions, by which topic holds its state; makes that. None: nobody now."""

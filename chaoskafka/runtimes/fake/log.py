@@ -17,6 +17,7 @@ import crc32c
 _COVERED = struct.Struct(">hiqqqhii")  # attributes, last delta, two timestamps, producer, epoch, sequence, count
 _AFTER_LENGTH = struct.Struct(">ibI")  # leader epoch, magic, crc
 _BEFORE_LENGTH = struct.Struct(">qi")
+_CONTROL = 0x20
 
 Stored = tuple[int, int, bytes]  # offset, leader epoch, payload
 
@@ -40,13 +41,15 @@ class Batch:
     sender: Sender
     stamped_ms: int
     records: tuple[tuple[int, bytes], ...]
+    marker: bytes | None = None  # the key of a control batch's one record
 
     def encoded(self) -> bytes:
         """As it lies in Kafka's log."""
-        body = b"".join(_record(offset - self.base_offset, payload) for offset, payload in self.records)
+        body = b"".join(_record(offset - self.base_offset, payload, self.marker) for offset, payload in self.records)
         covered = (
             _COVERED.pack(
-                0, self.next_offset - 1 - self.base_offset, self.stamped_ms, self.stamped_ms,
+                0 if self.marker is None else _CONTROL, self.next_offset - 1 - self.base_offset,
+                self.stamped_ms, self.stamped_ms,
                 self.sender.producer_id, self.sender.epoch, self.sender.base_sequence, len(self.records),
             )
             + body
@@ -79,6 +82,21 @@ class PartitionLog:
                 )
             )
         return base
+
+    def append_marker(self, key: bytes, value: bytes, leader_epoch: int) -> None:
+        """Store a control batch of one record."""
+        self._batches.append(
+            Batch(
+                base_offset=self.end,
+                next_offset=self.end + 1,
+                leader_epoch=leader_epoch,
+                sender=Sender(),
+                stamped_ms=time.time_ns() // 1_000_000,
+                records=((self.end, value),),
+                marker=key,
+            )
+        )
+        self.end += 1
 
     def drop_last(self) -> None:
         """Cut the newest message off, as a follower with a shorter log does that becomes leader."""
@@ -120,9 +138,10 @@ class PartitionLog:
         return self._batches[first:]
 
 
-def _record(offset_delta: int, payload: bytes) -> bytes:
-    """Attributes 0, time delta 0, no key, no headers."""
-    body = b"\x00\x00" + _varint(offset_delta) + _varint(-1) + _varint(len(payload)) + payload + b"\x00"
+def _record(offset_delta: int, payload: bytes, key: bytes | None) -> bytes:
+    """Attributes 0, time delta 0, no headers."""
+    keyed = _varint(-1) if key is None else _varint(len(key)) + key
+    body = b"\x00\x00" + _varint(offset_delta) + keyed + _varint(len(payload)) + payload + b"\x00"
     return _varint(len(body)) + body
 
 

@@ -9,7 +9,7 @@ from batch_bytes import batch, marker, record, varint
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chaoskafka.audit.batches import HEADER_BYTES, Damaged, Unreadable, control_type, records, split
+from chaoskafka.cluster.wire.batches import HEADER_BYTES, Damaged, Unreadable, control_type, records, split
 
 BODIES = st.lists(
     st.tuples(
