@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from chaoskafka import __version__
 from chaoskafka.ahead import compute_ahead
@@ -28,8 +28,11 @@ from chaoskafka.scenario.catalogue import Kind, find
 from chaoskafka.scenario.facts import checks_of, control_of
 from chaoskafka.scenario.model import ALWAYS_ON, Named
 from chaoskafka.timing.failover import failover
-from chaoskafka.timing.times import FaultTimes
+from chaoskafka.timing.phases import phases
+from chaoskafka.timing.times import FaultTimes, PhaseTime
 from chaoskafka.verdict import EVIDENCE_MAX, Answer, Verdict
+
+T = TypeVar("T")
 
 TROUBLES_MAX = 50  # a run that reports more has one cause; the first ones name it
 TEXT_MAX = 4000  # characters of one piece of evidence: a traceback fits, a dumped table does not
@@ -58,7 +61,7 @@ def judged(history: History) -> Result:
     compute_ahead(history)
     checks, unattributed = _attributed(history, asked, [_ask(item, history) for item in asked])
     checks += [_as_result("completed", {}, verdict) for verdict in _completion(history)]
-    faults, trouble = _times(history)
+    faults, steps, trouble = _times(history)
     control = control_of(header.scenario)
     if control is not None:
         checks, verdict = judge_control(control, checks, faults)
@@ -80,6 +83,7 @@ def judged(history: History) -> Result:
         answer=Answer.worst(check.answer for check in checks if not check.expected),
         checks=tuple(checks),
         faults=faults,
+        phases=steps,
         troubles=tuple([*_troubles(history), *unattributed, *trouble][:TROUBLES_MAX]),
     )
 
@@ -167,14 +171,21 @@ def _completion(history: History) -> Iterator[Verdict]:
         yield Verdict.passed("every phase up to the audit came to its end", counted=len(begun))
 
 
-def _times(history: History) -> tuple[tuple[FaultTimes, ...], list[str]]:
+def _times(history: History) -> tuple[tuple[FaultTimes, ...], tuple[PhaseTime, ...], list[str]]:
+    faults, trouble = _computed("failover times", lambda: failover(history))
+    steps, more = ((), []) if trouble else _computed("phases", lambda: phases(history))
+    return faults, steps, trouble + more
+
+
+def _computed(what: str, compute: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], list[str]]:
+    """Times are a report: without them the run is judged all the same; what is judged by them is asked of its check."""
     try:
-        return tuple(failover(history)), []
+        return compute(), []
     except HistoryError:
         raise
-    except Exception as crash:  # noqa: BLE001 - times are a report; what is judged by them is asked of its own check
+    except Exception as crash:  # noqa: BLE001 - the crash becomes a trouble of the result
         where = traceback.format_exc(limit=-3)[-TEXT_MAX:]
-        return (), [f"no failover times: {type(crash).__name__}: {crash}\n{where}"]
+        return (), [f"no {what}: {type(crash).__name__}: {crash}\n{where}"]
 
 
 def _troubles(history: History) -> Iterator[str]:

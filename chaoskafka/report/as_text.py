@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chaoskafka.report.result import CheckResult, Result, shown
-from chaoskafka.timing.times import ClientSight, FaultTimes, Gap, Interval, PartitionTimes
+from chaoskafka.timing.times import ClientSight, FaultTimes, Gap, Interval, PartitionTimes, PhaseTime
 from chaoskafka.verdict import Answer
 from chaoskafka.visible import visible
 
@@ -57,6 +57,7 @@ def _parts(result: Result) -> Iterator[RenderableType]:
     for fault in result.faults:
         yield ""
         yield from _fault(fault)
+        yield from _decisions([step for step in result.phases if step.fault == fault.index])
     if result.troubles:
         yield ""
         yield Text("what went wrong in the run itself", style="bold")
@@ -143,6 +144,16 @@ def _fault(fault: FaultTimes) -> Iterator[RenderableType]:
             yield Text(f"{times.topic}/{times.partition}: {times.note}")
     if len(moved) > len(shown):
         yield Text(f"… and {len(moved) - len(shown)} more partitions, in result.json")
+
+
+def _decisions(steps: Sequence[PhaseTime]) -> Iterator[Text]:
+    """What the controllers did about it, and what their settings imply; partitions' own steps are in result.json."""
+    for step in steps:
+        if step.phase not in ("controller", "detect"):
+            continue
+        bound = f", expected {_span(step.bound)} ({step.dominated_by})" if step.bound else ""
+        why = f": {step.note}" if step.note else ""
+        yield Text(f"{step.subject}, {step.until}: {_span(step.took)}{bound}{why}")
 
 
 def _beside(fault: FaultTimes) -> str:

@@ -14,10 +14,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 from cattrs.preconf.json import make_converter
 
 from chaoskafka.errors import HistoryError
-from chaoskafka.timing.times import FaultTimes
+from chaoskafka.timing.times import FaultTimes, PhaseTime
 from chaoskafka.verdict import Answer
 from chaoskafka.visible import visible
 
@@ -61,6 +62,7 @@ class Result:
     checks: tuple[CheckResult, ...]
     faults: tuple[FaultTimes, ...]  # failover times; empty when none were to be had, and then a trouble says why
     troubles: tuple[str, ...]  # what went wrong in the run itself, bounded
+    phases: tuple[PhaseTime, ...] = ()  # each failover step by step; bounded
 
     @property
     def is_rehearsal(self) -> bool:
@@ -139,3 +141,6 @@ def result_schema() -> Mapping[str, Any]:
 
 
 _CONVERTER = make_converter()
+_NAMED = {"since": override(rename="from"), "until": override(rename="to")}  # `from` is no name for Python
+_CONVERTER.register_unstructure_hook(PhaseTime, make_dict_unstructure_fn(PhaseTime, _CONVERTER, **_NAMED))
+_CONVERTER.register_structure_hook(PhaseTime, make_dict_structure_fn(PhaseTime, _CONVERTER, **_NAMED))

@@ -61,7 +61,7 @@ def deed_of(fault: FaultWindow) -> Span:
 
 
 def after(instant: Span, deed: Span, stalls: Stalls) -> Interval:
-    """An instant in seconds after a fault.
+    """An instant in seconds after a fault, or after any other instant that cannot be later (`deed`).
 
     A stall only makes things later, so those seen in between lower the lower end: without them it may have been sooner.
     Nothing that a fault brings about comes before it, so no figure is negative.

@@ -77,3 +77,25 @@ class FaultTimes:
         """For people: with those that what is seen may be the doing of."""
         others = ", ".join(map(str, self.overlaps))
         return f"fault {self.index}" + (f" (and fault {others})" if others else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTime:
+    """One step of one failover, of one subject. `took` None: it could not be seen, and `note` says why.
+
+    `since` and `until` name the instants between which it lies; in documents they are called `from` and `to`. `at`: the
+    later of them, in seconds after the deed. `bound`: what the effective settings imply for `took`.
+    """
+
+    fault: int | None  # None: outside of every fault
+    scope: str  # fault, quorum, broker, partition, client, group
+    subject: str
+    phase: str
+    since: str
+    until: str
+    took: Interval | None
+    at: Interval | None
+    bound: Interval | None = None
+    dominated_by: str | None = None
+    resolution_s: float | None = None  # what is shorter says nothing
+    note: str | None = None

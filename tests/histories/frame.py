@@ -9,6 +9,17 @@ from chaoskafka.history.header import FORMAT, RunHeader, TopicFacts, WorkloadFac
 from chaoskafka.history.tables import AuditedEnd, WorkerReport
 from tests.histories.shape import BROKERS, CLOCK, GROUP, MS, T0_NS, TOPIC, VICTIM, S, Shape
 
+SETTINGS = {
+    "unclean.leader.election.enable": "false",
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "controller.quorum.election.timeout.ms": "500",
+    "controller.quorum.append.linger.ms": "5",
+    "metadata.max.idle.interval.ms": "500",
+    "replica.lag.time.max.ms": "6000",
+}
+
 
 def header_of(shape: Shape) -> RunHeader:
     produce = WorkloadFacts(
@@ -60,7 +71,7 @@ def header_of(shape: Shape) -> RunHeader:
             ),
         ),
         workloads=(produce, consume),
-        broker_settings={str(b): {"unclean.leader.election.enable": "false"} for b in BROKERS},
+        broker_settings={str(b): SETTINGS for b in BROKERS},
         limits={"recovered_s": 30.0},
     )
 
@@ -122,8 +133,52 @@ def observations_of(shape: Shape) -> Iterator[dict[str, Any]]:
     for broker in BROKERS:
         for partition in range(shape.partitions):
             yield told(shape.recovered_ns - 200 * MS, partition, broker, BROKERS)
+    yield from log_of(shape)
     end_ns = shape.stopped_ns + S
     yield {"kind": "stopped", "lo_ns": end_ns, "hi_ns": end_ns}
+
+
+def log_of(shape: Shape) -> Iterator[dict[str, Any]]:
+    """The metadata log: formed, the victim fenced and its partitions moved in one batch, let in again, in sync."""
+    survivors = tuple(broker for broker in BROKERS if broker != VICTIM)
+    offset = 0
+
+    def batch(at_ns: int, *rows: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        nonlocal offset
+        last = offset + len(rows) - 1
+        common = {"lo_ns": at_ns, "hi_ns": at_ns + 9 * MS, "last_offset": last, "quorum_epoch": 1, "by": BROKERS[-1]}
+        for at, row in enumerate(rows, start=offset):
+            yield {**row, "offset": at, **common}
+        offset = last + 1
+        yield {"kind": "log_committed", "lo_ns": at_ns, "hi_ns": at_ns + 12 * MS, "last_offset": last}
+        for broker in BROKERS if at_ns < shape.acted_ns or at_ns >= shape.healed_ns else survivors:
+            applied = {"lo_ns": at_ns + broker * 3 * MS, "hi_ns": at_ns + broker * 3 * MS + 12 * MS}
+            yield {"kind": "epoch", **applied, "broker": broker, "offset": last}
+
+    def registered(broker: int, *, fenced: bool) -> dict[str, Any]:
+        return {"kind": "log_broker", "broker": broker, "broker_epoch": 5, "fenced": fenced, "stopping": False}
+
+    def placed(partition: int, isr: tuple[int, ...], *, moved: bool) -> dict[str, Any]:
+        return {
+            "kind": "log_partition",
+            "topic": TOPIC,
+            "partition": partition,
+            "leader": shape.new_leader(partition) if moved else shape.leader(partition),
+            "epoch": shape.new_epoch(partition) if moved else shape.epoch(partition),
+            "isr": list(isr),
+            "replicas": list(BROKERS),
+        }
+
+    begin_ns, every = T0_NS - 3 * S, range(shape.partitions)
+    yield from batch(begin_ns, {"kind": "log_leader", "controller": BROKERS[-1]})
+    yield from batch(begin_ns + MS, *(registered(broker, fenced=False) for broker in BROKERS))
+    yield from batch(begin_ns + 2 * MS, *(placed(number, BROKERS, moved=False) for number in every))
+    moves = [placed(number, survivors, moved=True) for number in every]
+    yield from batch(shape.elected_ns - 10 * MS, *moves, registered(VICTIM, fenced=True))
+    yield from batch(shape.healed_ns - 50 * MS, registered(VICTIM, fenced=True), registered(VICTIM, fenced=False))
+    yield from batch(shape.recovered_ns - 210 * MS, *(placed(number, BROKERS, moved=True) for number in every))
+    for second in range(int((shape.stopped_ns - begin_ns) / S)):
+        yield {"kind": "log_noop", "lo_ns": begin_ns + second * S, "hi_ns": begin_ns + second * S + 30 * MS}
 
 
 def end_of(shape: Shape, partition: int, end: int) -> AuditedEnd:

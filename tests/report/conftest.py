@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaoskafka.report.result import CheckResult, Result
-from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes
+from chaoskafka.timing.times import BrokerSight, ClientSight, FaultTimes, Gap, Interval, PartitionTimes, PhaseTime
 from chaoskafka.verdict import Answer
 from tests.histories.copy import Copy
 from tests.histories.shape import Shape
@@ -91,6 +91,41 @@ def result() -> Result:
         faults=(
             FaultTimes(index=0, word="kill", targets=(1,), window_s=15.31, partitions=(STAYED, MOVED)),
             FaultTimes(index=1, word="kill", targets=(), window_s=None, partitions=()),
+        ),
+        phases=(
+            PhaseTime(
+                fault=0,
+                scope="broker",
+                subject="broker 1",
+                phase="detect",
+                since="deed",
+                until="the controller puts it out",
+                took=Interval(lo_s=8.6, hi_s=8.63),
+                at=Interval(lo_s=8.6, hi_s=8.63),
+                bound=Interval(lo_s=7.0, hi_s=10.125),
+                dominated_by="broker.session.timeout.ms",
+            ),
+            PhaseTime(
+                fault=0,
+                scope="quorum",
+                subject="quorum",
+                phase="controller",
+                since="deed",
+                until="a new controller is active",
+                took=None,
+                at=None,
+                note="it was not seen",
+            ),
+            PhaseTime(
+                fault=0,
+                scope="partition",
+                subject="orders/0",
+                phase="commit",
+                since="elect",
+                until="below the high watermark",
+                took=Interval(lo_s=0.0, hi_s=0.03),
+                at=Interval(lo_s=8.6, hi_s=8.66),
+            ),
         ),
         troubles=("audit: WaitTimeout: waited 20.0 s for the settled end of orders/3",),
     )

@@ -124,3 +124,11 @@ def test_text_of_the_run_is_no_markup(result: Result) -> None:
     assert "[bold]x[/bold] :smile:" in report
     assert "[red]" in report
     assert "\x1b" not in report
+
+
+def test_what_the_controllers_decided_stands_beside_what_their_settings_imply(result: Result) -> None:
+    text = as_text(result, Path("runs/x"), width=120)
+    line = "broker 1, the controller puts it out: 8.60-8.63, expected 7.00-10.12 (broker.session.timeout.ms)"
+    assert line in text.splitlines()
+    assert "quorum, a new controller is active: -: it was not seen" in text.splitlines()
+    assert "high watermark" not in text, "a partition's own steps would be too many"

@@ -105,10 +105,12 @@ class FakeNode:
         """A controlled shutdown, which takes no time. Raises FaultFailed when there is no process to stop."""
         if not self._running:
             raise FaultFailed(f"{self._spec.name}: it is not running, there is nothing to stop")
+        asked_ns = time.monotonic_ns()  # the controller decides before it is back from here
         if not self._kafka.lies(Lie.IGNORE_STOP):
             self._kafka.retire(self._spec.node_id)
             self._end(STOPPED)
-        return Deed(what=f"stop of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
+        acted_ns = time.monotonic_ns()
+        return Deed(what=f"stop of {self._spec.name}", means="memory", acted_ns=acted_ns, asked_ns=asked_ns)
 
     def start(self, *, within_s: float) -> Deed:  # noqa: ARG002 - the contract's; it takes no time
         """At once; a running one is left alone."""

@@ -110,5 +110,14 @@ class FakeAdmin:
     def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
         """What a fake broker has of settings: those that a run computes with."""
         with self._kafka.now() as control:
-            session_ms = str(int(control.timers.session_s * 1000))
-        return {broker: {"broker.session.timeout.ms": session_ms} for broker in brokers}
+            timers = control.timers
+        seconds = {
+            "broker.session.timeout.ms": timers.session_s,
+            "broker.heartbeat.interval.ms": 0.0,  # a death is known at once, and counts from there
+            "controller.quorum.fetch.timeout.ms": timers.election_s,
+            "controller.quorum.election.timeout.ms": 0.0,
+            "controller.quorum.append.linger.ms": 0.0,
+            "metadata.max.idle.interval.ms": timers.idle_s,
+            "replica.lag.time.max.ms": timers.lag_s,
+        }
+        return {broker: {key: str(int(value_s * 1000)) for key, value_s in seconds.items()} for broker in brokers}
