@@ -26,10 +26,10 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Owed, Undo
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import EnvironmentFailure, FaultFailed, Interrupted, NoTarget, RunTimeout, told
-from chaoskafka.faults import Injected
+from chaoskafka.faults import Injected, Proof
 from chaoskafka.history.events import EventLog
 from chaoskafka.history.header import TopicFacts
-from chaoskafka.probes.observer import Arguments
+from chaoskafka.probes.observer import Arguments, stopping_told
 from chaoskafka.progress import Progress
 from chaoskafka.runtimes.ledger import Ledger, Unwritten
 from chaoskafka.scenario.plan import PlannedStep
@@ -66,6 +66,7 @@ class TargetStage:
     evidence: dict[str, object] = field(default_factory=dict)
     clock: Clock = UNSTOPPABLE
     moves: Moves | None = None  # None: leadership cannot be moved
+    stopping: Callable[[], Mapping[int, Proof] | None] = lambda: None  # as `faults.Stage` says
     ready: Callable[[], None] = lambda: None  # called right before each deed
 
     @property
@@ -164,6 +165,7 @@ class Session:
             spared=(self.watching.address,) if self.watching and self.watching.address else (),
             clock=self.clock,
             moves=self.moves,
+            stopping=lambda: stopping_told(self.watching.latest() if self.watching else None),
             ready=ready,
         )
         facts: dict[str, Any] = {"fault": step.index, "word": step.word}

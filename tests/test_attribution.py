@@ -23,6 +23,7 @@ from tests.histories import alterations as a
 from tests.histories.builder import build
 from tests.histories.copy import Copy
 from tests.histories.shape import Shape
+from tests.histories.words import PASSED_BY_A_FAILOVER
 
 LIMITS = {"new_leader": {"within_s": 30.0}, "unavailable": {"at_most_s": 30.0}}
 
@@ -34,7 +35,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 
 def attributed(history: History, limits: Mapping[str, Mapping[str, float]] = LIMITS) -> dict[str, str | None]:
-    checks: dict[str, Check] = {word: find(Kind.CHECK, word)(**limits.get(word, {})) for word in members(Kind.CHECK)}
+    checks: dict[str, Check] = {word: find(Kind.CHECK, word)(**limits.get(word, {})) for word in PASSED_BY_A_FAILOVER}
     failing = [(word, check) for word, check in checks.items() if check.check(history).answer is Answer.FAIL]
     return dict(zip((word for word, _ in failing), causes(history, failing), strict=True))
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from chaoskafka.clock import NS_PER_S
 from chaoskafka.history.doubt import Doubt, Reason, load_doubts, observer_clock_doubts, tell
 from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.read import History
 from chaoskafka.history.views import rivals
+from chaoskafka.timing.allowed import new_leader_s
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.leadership import live_brokers, watched_until_ns
 from chaoskafka.timing.times import FaultTimes, Interval, PartitionTimes
@@ -23,7 +25,10 @@ from chaoskafka.verdict import Verdict
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """When the latest live broker named the new leader; `seen.hi_s` infinite: one of them never did."""
+    """When the latest live broker named the new leader; `seen.hi_s` infinite: one of them never did.
+
+    `bound_s`: how long the settings allow for that; None: they do not say, `dominated_by` is the reason.
+    """
 
     fault: int
     where: str
@@ -31,6 +36,8 @@ class Sight:
     old_leader: int
     new_leader: int | None
     seen: Interval
+    bound_s: float | None
+    dominated_by: str
 
     @property
     def told(self) -> str:
@@ -54,12 +61,15 @@ class Sight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLeader:
-    """Each partition that a hit node led has a new leader, known to every live broker, within `within_s`."""
+    """Each partition that a hit node led has a new leader, known to every live broker, in time. Give one of the two."""
 
-    within_s: float
+    within_s: float | None = None  # the limit
+    within: Literal["bound"] | None = None  # bound: what the effective settings imply for what was really hit
 
     def __post_init__(self) -> None:
-        if self.within_s <= 0:
+        if (self.within_s is None) == (self.within is None):
+            raise ValueError("within_s: give either within_s, or within: bound")
+        if self.within_s is not None and self.within_s <= 0:
             raise ValueError(f"within_s: {self.within_s} is not above 0")
 
     def check(self, history: History) -> Verdict:
@@ -73,27 +83,39 @@ class NewLeader:
 
     def is_late(self, sight: Sight) -> bool:
         """For certain."""
-        return sight.seen.lo_s > self.within_s
+        limit_s = self._limit_s(sight)
+        return limit_s is not None and sight.seen.lo_s > limit_s
+
+    def _limit_s(self, sight: Sight) -> float | None:
+        return sight.bound_s if self.within_s is None else self.within_s
+
+    def _told(self, sight: Sight) -> str:
+        if self.within_s is not None:
+            return f"{self.within_s} s"
+        return f"{sight.bound_s:.2f} s by {sight.dominated_by}"
 
     def _verdict(self, sights: list[Sight], doubts: list[Doubt]) -> Verdict:
         failing = [sight for sight in sights if self.is_late(sight)]
         if failing:
-            text = (
-                f"{len(failing)} of {len(sights)} partitions had no new leader in {self.within_s} s; {failing[0].told}"
-            )
+            late, of = failing[0], f"{len(failing)} of {len(sights)} partitions"
+            text = f"{of} had no new leader in {self._told(late)}; {late.told}"
             evidence = [sight.evidence for sight in failing]
             return Verdict.failed(text, counted=len(sights), found=len(failing), evidence=evidence)
-        doubts += [
-            Doubt(Reason.NOT_OBSERVED if math.isinf(sight.seen.hi_s) else Reason.IMPRECISE, sight.where, sight.told)
-            for sight in sights
-            if sight.seen.hi_s > self.within_s
-        ]
+        for sight in sights:
+            limit_s = self._limit_s(sight)
+            if limit_s is None:
+                doubts.append(Doubt(Reason.NOT_COVERED, sight.where, f"there is no bound: {sight.dominated_by}"))
+            elif sight.seen.hi_s > limit_s:
+                reason = Reason.NOT_OBSERVED if math.isinf(sight.seen.hi_s) else Reason.IMPRECISE
+                doubts.append(Doubt(reason, sight.where, sight.told))
         if doubts:
             return Verdict.unknown(tell(doubts), counted=len(sights), evidence=[doubt.evidence for doubt in doubts])
         if not sights:
             return Verdict.unknown("no fault hit the leader of a partition")
         slowest = max(sights, key=lambda sight: sight.seen.hi_s)
-        return Verdict.passed(f"slowest of all: {slowest.told}; allowed were {self.within_s} s", counted=len(sights))
+        return Verdict.passed(
+            f"slowest of all: {slowest.told}; allowed were {self._told(slowest)}", counted=len(sights)
+        )
 
 
 def sights_of(history: History) -> list[Sight]:
@@ -122,6 +144,7 @@ def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: 
         # Every live broker must know, so each end of the interval is the latest of theirs.
         seen = Interval(lo_s=max(i.lo_s for i in named.values()), hi_s=max(i.hi_s for i in named.values()))
         latest = max(named, key=lambda broker: (named[broker].hi_s, named[broker].lo_s))
+        bound_s, dominated_by = new_leader_s(history, times)
         yield Sight(
             fault=times.index,
             where=_where(times, partition),
@@ -129,6 +152,8 @@ def _latest(history: History, fault: FaultWindow, times: FaultTimes, partition: 
             old_leader=partition.old_leader,
             new_leader=partition.new_leader,
             seen=seen,
+            bound_s=bound_s,
+            dominated_by=dominated_by,
         )
 
 

@@ -68,6 +68,11 @@ class Stage(Protocol):
         """What every broker sees now, each asked over a new connection: none that a client uses. Blocks."""
         ...
 
+    def stopping(self) -> Mapping[int, Proof] | None:
+        """The brokers in controlled shutdown, each with the record of the controllers' log that says so (`offset`,
+        `lo_ns`, `hi_ns`), as the observer has read it. None: nobody reads that log. Does not block."""
+        ...
+
     def wait_whole(self, *, within_s: float) -> None:
         """Until every partition of every topic is in sync and all brokers agree, as they say. Blocks.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from chaoskafka.clock import Deadline, wait_until
@@ -81,9 +82,12 @@ def stop_each(
 ) -> Injected:
     """SIGTERM every node, and see each end by itself. Blocks up to `grace_s` and `settle_s`.
 
-    One that has not ended in `grace_s` is killed, as whoever stops brokers does; no node is left half stopped. That was
-    no stop then: raises FaultFailed, or with `after_grace` "kill" says so in the proof.
+    Where somebody reads the controllers' log it must say that each broker was granted its controlled shutdown: then a
+    stop bites, and the end of the process is only its end. One that has not ended in `grace_s` is killed, as whoever
+    stops brokers does; no node is left half stopped. That was no stop then: raises FaultFailed, or with `after_grace`
+    "kill" says so in the proof.
     """
+    grants = _Grants(stage, tuple(chosen), stage.stopping() or {})
     deeds = stage.act(chosen, lambda node: node.terminate(), undo=Undo.START)
     grace = Deadline.after(grace_s)
     impatient = [node.spec.name for node in chosen if not _ended(node, before[node.spec.node_id], grace)]
@@ -94,7 +98,9 @@ def stop_each(
         seen = see_ended(node, deed, before[node.spec.node_id], settle, *codes)
         clean = seen["exit_code"] == STOPPED
         ended_by = "SIGTERM" if clean else f"SIGKILL, after {grace_s:g} s of grace: no stop"
-        proof[node.spec.name] = {**seen, "clean": clean, "ended_by": ended_by, "fenced_by": _fenced_by(stage, node)}
+        granted = grants.see(node, deed, settle) if clean else {}
+        others = {"clean": clean, "ended_by": ended_by, "fenced_by": _fenced_by(stage, node)}
+        proof[node.spec.name] = {**seen, **others, **granted}
         if not clean and after_grace == "fail":
             late = f"{deed.what} did not end it in {grace_s:g} s of grace, so it was killed"
             raise FaultFailed(f"{late}: that is no stop")
@@ -115,6 +121,47 @@ def _ended(node: CanEnd, before: NodeState, grace: Deadline) -> bool:
             node.kill()
         return False
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Grants:
+    """Whether the controllers granted brokers a controlled shutdown. `before`: what their log said of it earlier."""
+
+    stage: Stage
+    chosen: Sequence[Node]
+    before: Mapping[int, Proof]
+
+    def see(self, node: Node, deed: Deed, deadline: Deadline) -> Proof:
+        """The record that says so; nothing where nobody reads the log. Blocks.
+
+        Raises FaultFailed when there is none although enough controllers were left to write it: Kafka ended, and
+        whoever depends on it was not told.
+        """
+        if not node.spec.is_broker or self.stage.stopping() is None:
+            return {}
+        broker = node.spec.node_id
+        if not self._is_decided:
+            return {"controlled_shutdown": self._read(broker)}
+        record = see_bite(
+            deed,
+            f"the controllers' log to grant broker {broker} its controlled shutdown",
+            read=lambda: self._read(broker),
+            good=lambda seen: seen is not None,
+            deadline=deadline,
+            describe=lambda _: "no such record",
+        )
+        return {"controlled_shutdown": record}
+
+    def _read(self, broker: int) -> Proof | None:
+        record = (self.stage.stopping() or {}).get(broker)
+        return None if record == self.before.get(broker) else record
+
+    @property
+    def _is_decided(self) -> bool:
+        """Whether a majority of the controllers is left, without which nobody grants anything."""
+        voters = {node_id for node_id, node in self.stage.nodes.items() if node.spec.is_controller}
+        left = voters - {node.spec.node_id for node in self.chosen}
+        return 2 * len(left) > len(voters)
 
 
 def _fenced_by(stage: Stage, node: Node) -> list[int]:

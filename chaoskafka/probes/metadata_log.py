@@ -53,6 +53,7 @@ class MergedLog:
     last_epoch: int = 0  # of the record before it
     high_watermark: int = -1
     stopping: dict[int, Stopping] = field(default_factory=dict)
+    news: asyncio.Event = field(default_factory=asyncio.Event)  # `stopping` has changed: somebody waits for that
     _replay: Replay = field(default_factory=Replay)
     _told: int = 0  # records below this offset have been written down already
     _uncommitted: list[int] = field(default_factory=list)  # the last offset of each batch that is
@@ -118,10 +119,14 @@ class MergedLog:
                 return [_line(state) for state in self._replay.apply(said)]
 
     def _note_stopping(self, fields: Fields, seen: Stopping) -> None:
-        if not fields["stopping"]:
-            self.stopping.pop(fields["broker"], None)
+        broker = fields["broker"]
+        if fields["stopping"] == (broker in self.stopping):
+            return
+        if fields["stopping"]:
+            self.stopping[broker] = seen
         else:
-            self.stopping.setdefault(fields["broker"], seen)
+            del self.stopping[broker]
+        self.news.set()
 
     def _commit(self, found: Exchange, high_watermark: int) -> None:
         """A batch was committed after its arrival at the leader, and after the last answer that did not show it yet."""

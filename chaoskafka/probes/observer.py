@@ -154,9 +154,12 @@ async def watch_stalls(journal: Journal) -> None:
 
 
 async def tell_status(journal: Journal, tally: Tally, log: MergedLog, out: TextIO) -> None:
-    """The first line comes when there has been time to see something. Never returns."""
+    """The first line comes when there has been time to see something; news is told at once. Never returns."""
     while True:
-        await asyncio.sleep(STATUS_EVERY_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STATUS_EVERY_S):
+                await log.news.wait()
+        log.news.clear()
         say("running", journal, tally, log, out)
 
 
@@ -179,6 +182,14 @@ def say(state: str, journal: Journal, tally: Tally, log: MergedLog, out: TextIO)
     }
     out.write(json.dumps(status) + "\n")
     out.flush()
+
+
+def stopping_told(status: Mapping[str, Any] | None) -> dict[int, Mapping[str, Any]] | None:
+    """The brokers in controlled shutdown that a status line tells of, each with its record; None: it reads no log."""
+    log = (status or {}).get("log")
+    if not isinstance(log, dict) or not log["offset"]:
+        return None
+    return {int(broker): record for broker, record in log["stopping"].items()}
 
 
 def resolve(address: Address) -> Address:

@@ -141,6 +141,6 @@ def result_schema() -> Mapping[str, Any]:
 
 
 _CONVERTER = make_converter()
-_NAMED = {"since": override(rename="from"), "until": override(rename="to")}  # `from` is no name for Python
-_CONVERTER.register_unstructure_hook(PhaseTime, make_dict_unstructure_fn(PhaseTime, _CONVERTER, **_NAMED))
-_CONVERTER.register_structure_hook(PhaseTime, make_dict_structure_fn(PhaseTime, _CONVERTER, **_NAMED))
+_FROM, _TO = override(rename="from"), override(rename="to")  # `from` is no name for Python
+_CONVERTER.register_unstructure_hook(PhaseTime, make_dict_unstructure_fn(PhaseTime, _CONVERTER, since=_FROM, until=_TO))
+_CONVERTER.register_structure_hook(PhaseTime, make_dict_structure_fn(PhaseTime, _CONVERTER, since=_FROM, until=_TO))

@@ -28,8 +28,8 @@ REFRESH_S = 2.5  # librdkafka asks for metadata every second, and drops a fenced
 OLD_RAFT = "4.0."  # its brokers learn of a commit with the next data, or when a fetch has waited (KIP-1166)
 
 _DEATHS = frozenset({"kill", "crash_loop", "power_off", "pause"})
-_STOPS = frozenset({"stop", "restart", "rolling_restart"})
-_NOTICED = _DEATHS | _STOPS | {"isolate", "partition"}
+STOPS = frozenset({"stop", "restart", "rolling_restart"})
+_NOTICED = _DEATHS | STOPS | {"isolate", "partition"}
 _SILENT = frozenset({"pause", "power_off", "isolate", "partition"})  # no reset tells a client
 _PLANES = ("controllers", "replication")
 
@@ -73,7 +73,7 @@ class Hit:
     @property
     def loses_quorum(self) -> bool:
         """Fewer controllers are left than decide."""
-        reached = self.word not in _STOPS and "controllers" in self.planes
+        reached = self.word not in STOPS and "controllers" in self.planes
         return reached and 2 * (self.voters - len(self.controllers)) <= self.voters
 
 
@@ -124,10 +124,10 @@ def detection(hit: Hit, timers: Timers) -> Bound:
     """From the deed to the controllers' decision that a hit broker is out; the election is the same write."""
     if why := _unbounded(hit):
         return Bound.none(why)
-    needed = (HEARTBEAT,) if hit.word in _STOPS else (SESSION, HEARTBEAT)
+    needed = (HEARTBEAT,) if hit.word in STOPS else (SESSION, HEARTBEAT)
     if not timers.has(*needed):
         return Bound.none(f"{' or '.join(needed)} is not known")
-    if hit.word in _STOPS:
+    if hit.word in STOPS:
         return Bound(whole=Interval(lo_s=0.0, hi_s=timers.s(HEARTBEAT)), dominated_by=HEARTBEAT)
     return _lease(hit, timers)
 
@@ -136,6 +136,7 @@ def _unbounded(hit: Hit) -> str | None:
     """Why the settings do not say when the controllers notice."""
     shaped = hit.parameters.get("against") or hit.parameters.get("shape", "rest") != "rest"
     reasons = {
+        "who was the active controller is not known": hit.active is None and bool(hit.controllers),
         "another fault was in force too": not hit.alone,
         "it is not to be noticed: no election follows": not may_elect(hit),
         "no majority of controllers is left to decide": hit.loses_quorum,
@@ -167,7 +168,7 @@ def controller(hit: Hit, timers: Timers) -> Bound:
         return Bound.none("the active controller was not hit")
     if hit.loses_quorum:
         return Bound.none("no majority of controllers is left to elect one")
-    if hit.word in _STOPS:
+    if hit.word in STOPS:
         return Bound.none("a controller that is asked to stop hands over once its broker has ended, whenever that is")
     if not timers.has(FETCH, ELECTION):
         return Bound.none(f"{FETCH} or {ELECTION} is not known")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -73,7 +74,10 @@ def scene_of(history: History, times: FaultTimes) -> Scene | None:
     deeds += [event.at_ns for event in history.events if event.event == "place"]
     log = log_of(history)
     deed = deed_of(fault)
-    hit = bounds.hit_of(history.header, fault, active=log.controller_before(deed.lo_ns), alone=not others)
+    active = log.controller_before(deed.lo_ns)
+    if active is None:
+        active = fault.evidence.get("active_controller")
+    hit = bounds.hit_of(history.header, fault, active=active, alone=not others)
     settings = {key: value for work in history.header.workloads for key, value in work.settings.items()}
     return Scene(
         history=history,
@@ -103,20 +107,26 @@ def _of_fault(history: History, times: FaultTimes) -> Iterator[PhaseTime]:
     yield from _rebalanced(scene)
 
 
-def _row(scene: Scene, scope: str, subject: str, phase: str, since: str, until: str, **more: object) -> PhaseTime:
+def _row(scene: Scene, scope: str, subject: str, phase: str, since: str, until: str, **more: Any) -> PhaseTime:
     common = {"took": None, "at": None, **more}
     return PhaseTime(
-        fault=scene.times.index, scope=scope, subject=subject, phase=phase, since=since, until=until, **common  # type: ignore[arg-type]
+        fault=scene.times.index, scope=scope, subject=subject, phase=phase, since=since, until=until, **common
     )  # fmt: skip
 
 
-def _bounded(bound: Bound) -> dict[str, object]:
+def _bounded(bound: Bound) -> dict[str, Any]:
     return {"bound": bound.whole, "dominated_by": bound.dominated_by}
 
 
 def _inject(scene: Scene) -> PhaseTime:
+    """A stop bites when the controllers grant it, whatever else the end of the process takes."""
     assert scene.fault.active_ns is not None
-    seen = Interval(lo_s=0.0, hi_s=max(0, scene.fault.active_ns - scene.deed.lo_ns) / NS_PER_S)
+    granted = [put_out(scene, broker) for broker in scene.hit.brokers] if scene.fault.word in bounds.STOPS else []
+    spans = [row.written for row in granted if row is not None and row.stopping]
+    if granted and len(spans) == len(granted):
+        seen = scene.span(Span(max(span.lo_ns for span in spans), max(span.hi_ns for span in spans)))
+    else:
+        seen = Interval(lo_s=0.0, hi_s=max(0, scene.fault.active_ns - scene.deed.lo_ns) / NS_PER_S)
     return _row(scene, "fault", f"fault {scene.times.index}", "inject", "deed", "seen to bite", took=seen, at=seen)
 
 
@@ -168,9 +178,8 @@ def _of_partition(scene: Scene, times: PartitionTimes) -> Iterator[PhaseTime]:
         yield from _elected(scene, times, elected)
     elif bounds.may_elect(scene.hit) and led in scene.hit.brokers:
         bound = bounds.detection(scene.hit, scene.timers)
-        note = NOT_SEEN if scene.log.was_read else NOT_READ
         named = ("partition", str(partition), "elect", "deed", "a new leader is written")
-        yield _row(scene, *named, note=note, **_bounded(bound))
+        yield _row(scene, *named, note=NOT_SEEN if scene.log.was_read else NOT_READ, **_bounded(bound))
     yield from _in_sync(scene, partition, old, later)
     yield from _home(scene, partition, later)
     for gap in times.unavailable:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from chaoskafka.clock import ManualClock
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.spec import ClusterSpec
-from chaoskafka.faults import Fault, Injected
+from chaoskafka.faults import Fault, Injected, Proof
 from chaoskafka.session import TargetStage
 from tests.memory_cluster import MemoryCluster, MemoryNode, MemoryViews, Trouble
 
@@ -23,6 +24,7 @@ class Stand:
     cluster: MemoryCluster = field(init=False)
     clock: ManualClock = field(default_factory=ManualClock)
     moves: Moves | None = None
+    stopping: Callable[[], Mapping[int, Proof] | None] = lambda: None  # what the controllers' log says
 
     def __post_init__(self) -> None:
         self.cluster = MemoryCluster(self.spec, self.trouble)
@@ -33,7 +35,9 @@ class Stand:
 
     def inject(self, fault: Fault) -> AbstractContextManager[Injected]:
         views = MemoryViews(self.cluster)
-        stage = TargetStage(self.cluster, views, random.Random(1), clock=self.clock, moves=self.moves)  # type: ignore[arg-type]
+        stage = TargetStage(
+            self.cluster, views, random.Random(1), clock=self.clock, moves=self.moves, stopping=self.stopping
+        )  # type: ignore[arg-type]
         return fault.inject(stage)
 
     @property

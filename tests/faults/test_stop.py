@@ -124,3 +124,36 @@ def test_a_second_one_that_cannot_be_asked_starts_the_first_again() -> None:
     with pytest.raises(FaultFailed, match="no such process"), stand.inject(stop("all")):
         pytest.fail("it was entered")
     assert stand.running == [1, 2, 3]
+
+
+RECORD = {"offset": 40, "lo_ns": 5, "hi_ns": 9}
+
+
+def test_a_stop_bites_when_the_controllers_grant_it() -> None:
+    stand = Stand()
+    stand.stopping = lambda: {} if 2 in stand.running else {2: RECORD}
+    with stand.inject(stop("broker 2", grace_s=30)) as hit:
+        assert hit.proof["node-2"]["controlled_shutdown"] == RECORD
+
+
+def test_an_end_that_the_controllers_never_granted_is_no_stop() -> None:
+    stand = Stand()
+    stand.stopping = lambda: {2: RECORD}  # of an earlier stop
+    with (
+        pytest.raises(FaultFailed, match="grant broker 2 its controlled shutdown"),
+        stand.inject(stop("broker 2", grace_s=30)),
+    ):
+        pass
+    assert stand.running == [1, 2, 3]
+
+
+def test_without_a_majority_of_controllers_nobody_grants_anything() -> None:
+    stand = Stand()
+    stand.stopping = dict
+    with stand.inject(stop("all", grace_s=30)) as hit:
+        assert [seen["controlled_shutdown"] for seen in hit.proof.values()] == [None] * 3
+
+
+def test_where_nobody_reads_the_log_the_end_of_the_process_is_what_is_seen() -> None:
+    with Stand().inject(stop("broker 2", grace_s=30)) as hit:
+        assert "controlled_shutdown" not in hit.proof["node-2"]

@@ -52,6 +52,28 @@ def with_unclean_election(copy: Copy) -> None:
     copy.header(broker_settings={n: {**s, "unclean.leader.election.enable": "true"} for n, s in settings.items()})
 
 
+def with_default_timers(copy: Copy) -> None:
+    """The brokers' settings are Kafka's defaults."""
+    timers = {
+        "broker.session.timeout.ms": "9000",
+        "broker.heartbeat.interval.ms": "2000",
+        "controller.quorum.append.linger.ms": "25",
+    }
+    copy.header(broker_settings={n: {**s, **timers} for n, s in copy.history.header.broker_settings.items()})
+
+
+def with_a_short_lease(copy: Copy) -> None:
+    """The brokers' settings imply that the controllers should have noticed far sooner."""
+    with_default_timers(copy)
+    short = {"broker.session.timeout.ms": "500", "broker.heartbeat.interval.ms": "100"}
+    copy.header(broker_settings={n: {**s, **short} for n, s in copy.history.header.broker_settings.items()})
+
+
+def without_a_lease(copy: Copy) -> None:
+    """Nobody knows the brokers' settings."""
+    copy.header(broker_settings={n: {} for n in copy.history.header.broker_settings})
+
+
 def without_idempotence(copy: Copy) -> None:
     copy.workload("produce", idempotent=False, settings={"acks": "all"})
 
@@ -66,6 +88,7 @@ def of(check: str, answer: Answer, *alter: Callable[[Copy], None], **more: Any) 
 
 
 PERMITTED = {"allow": "permitted"}
+BOUND = {"within_s": None, "within": "bound"}
 MESSAGES = (
     "no_lost_acknowledged",
     "no_duplicates",
@@ -292,6 +315,16 @@ TIMES = (
     of("new_leader", UNKNOWN, a.hit_a_follower),
     of("new_leader", UNKNOWN, a.leave_unproven, reason=Reason.FAULT_NOT_PROVEN),
     of("new_leader", UNKNOWN, a.idle_through_the_fault, reason=Reason.NO_LOAD_IN_WINDOW),
+    of("new_leader", PASS, with_default_timers, settings=BOUND, says="10.50 s by broker.session.timeout.ms"),
+    of("new_leader", FAIL, with_a_short_lease, settings=BOUND, says="in 0.9"),
+    of("new_leader", UNKNOWN, without_a_lease, settings=BOUND, reason=Reason.NOT_COVERED),
+    of("no_election", FAIL),
+    of("no_election", PASS, a.lead_on, also={"new_leader"}),
+    of("no_election", FAIL, a.elect_an_internal_leader, also={"new_leader"}, says="__consumer_offsets/7"),
+    of("no_election", UNKNOWN, a.elect_nobody, also={"new_leader"}, reason=Reason.NOT_OBSERVED),
+    of("no_election", UNKNOWN, a.lead_on_half_read, also={"new_leader"}, reason=Reason.NOT_OBSERVED),
+    of("no_election", UNKNOWN, a.observe_nothing, reason=Reason.NOT_OBSERVED),
+    of("no_election", UNKNOWN, a.move_the_observer_to_another_clock, reason=Reason.TWO_CLOCKS),
 )
 
 CASES = GOOD + DOUBTS + LOSS + COPIES + ORDER + STRANGERS + OFFSETS + DELIVERY + CLIENTS + PROGRESS + FAULTS + TIMES

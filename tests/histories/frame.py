@@ -91,7 +91,7 @@ def events_of(shape: Shape) -> Iterator[dict[str, Any]]:
         state="active",
         targets=[VICTIM],
         acted_ns=shape.acted_ns,
-        evidence={"leader": VICTIM},
+        evidence={"leader": VICTIM, "active_controller": BROKERS[-1]},
         proof={"exit_code": 137, "knock": "refused"},
     )
     yield line(shape.healing_ns, "fault", **fault, state="healing")

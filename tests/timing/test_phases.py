@@ -200,6 +200,7 @@ def test_a_clean_stop_is_detected_by_its_own_record(run: Copy) -> None:
     row = one(run, "detect")
     assert around(row.took, ELECTED_S, ELECTED_S + 0.006)
     assert (row.bound, row.dominated_by) == (Interval(lo_s=0.0, hi_s=0.5), "broker.heartbeat.interval.ms")
+    assert one(run, "inject").took == row.took, "it bites when it is granted, not when the process has ended"
 
 
 def test_faults_at_once_have_times_and_no_bounds(run: Copy) -> None:

@@ -69,8 +69,11 @@ from tests.histories.alterations.plan import (
 )
 from tests.histories.alterations.times import (
     acknowledge_no_more,
+    elect_an_internal_leader,
     elect_nobody,
     hit_a_follower,
+    lead_on,
+    lead_on_half_read,
     learn_late,
     learn_who_knows_when,
     never_learn,
@@ -107,6 +110,7 @@ __all__ = [
     "crash_a_consumer",
     "die_of_a_signal",
     "doubt_one",
+    "elect_an_internal_leader",
     "elect_nobody",
     "end_by_our_kill",
     "expire_the_head",
@@ -118,6 +122,8 @@ __all__ = [
     "hit_a_follower",
     "idle_through_the_fault",
     "kill_and_replace",
+    "lead_on",
+    "lead_on_half_read",
     "learn_late",
     "learn_who_knows_when",
     "leave_unhealed",

@@ -10,7 +10,7 @@ import json
 import polars as pl
 
 from chaoskafka.history.views import acted
-from chaoskafka.timing.leadership import live_brokers
+from chaoskafka.timing.leadership import answers, live_brokers
 from tests.histories.alterations.rows import doubt_acks
 from tests.histories.copy import Copy, Row
 
@@ -97,3 +97,57 @@ def stall_the_machine(copy: Copy) -> None:
     stall |= {"lo_ns": fault.acted_ns + 500_000_000, "hi_ns": fault.acted_ns + 1_500_000_000}
     path = copy.run_dir / "observations.jsonl"
     path.write_text(path.read_text() + json.dumps(stall) + "\n")
+
+
+def lead_on(copy: Copy) -> None:
+    """Leadership stayed as it was, and the controllers' log, read throughout, says so too."""
+    fault = acted(copy.history)[0]
+    assert fault.acted_ns is not None
+    deed_ns = fault.acted_ns
+    copy.lines(
+        "observations.jsonl",
+        lambda row: (
+            None if row["kind"].startswith("log_") or (row["kind"] == "leadership" and row["hi_ns"] > deed_ns) else row
+        ),
+    )
+    said = [answers(copy.history, place)[-1] for place in copy.history.partitions]
+    rows: list[Row] = [{"kind": "log_leader", "controller": 3}]
+    for place, last in zip(copy.history.partitions, said, strict=True):
+        stood = {"leader": last.leader, "epoch": last.epoch, "isr": [1, 2, 3], "replicas": [1, 2, 3]}
+        rows.append({"kind": "log_partition", "topic": place.topic, "partition": place.partition, **stood})
+    rows.append({"kind": "log_noop"})
+    path = copy.run_dir / "observations.jsonl"
+    *before, stopped = path.read_text().splitlines()
+    end_ns = json.loads(stopped)["hi_ns"]
+    common = {"quorum_epoch": 1, "by": 3}
+    lines = [
+        json.dumps(
+            {**row, **common, "offset": at, "last_offset": at, "lo_ns": min(at_ns, end_ns), "hi_ns": min(at_ns, end_ns)}
+        )
+        for at, row in enumerate(rows)
+        for at_ns in [end_ns if row["kind"] == "log_noop" else said[0].lo_ns]
+    ]
+    path.write_text("\n".join([*before, *lines, stopped]) + "\n")
+
+
+def lead_on_half_read(copy: Copy) -> None:
+    """Nobody was elected as long as the log was read, which ended before the fault did."""
+    lead_on(copy)
+    copy.lines("observations.jsonl", lambda row: None if row["kind"] == "log_noop" else row)
+
+
+def elect_an_internal_leader(copy: Copy) -> None:
+    """An election of an internal partition: no client sees it, and no broker was asked about it."""
+    lead_on(copy)
+    fault = acted(copy.history)[0]
+    assert fault.acted_ns is not None
+    path = copy.run_dir / "observations.jsonl"
+    place = {"kind": "log_partition", "topic": "__consumer_offsets", "partition": 7, "isr": [1], "replicas": [1]}
+    common = {**place, "quorum_epoch": 1, "by": 3}
+    *before, stopped = path.read_text().splitlines()
+    rows = [
+        {**common, "leader": 1, "epoch": 0, "offset": 40, "last_offset": 40, "lo_ns": 1, "hi_ns": 2},
+        {**common, "leader": -1, "epoch": 1, "offset": 41, "last_offset": 41}
+        | {"lo_ns": fault.acted_ns + 10**9, "hi_ns": fault.acted_ns + 10**9},
+    ]
+    path.write_text("\n".join([*before, *map(json.dumps, rows), stopped]) + "\n")
