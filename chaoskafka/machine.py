@@ -20,6 +20,7 @@ STARVED_PERCENT = 50.0  # half of the time somebody waits for a core: poll inter
 HOPELESS_LOAD = 50.0  # runnable tasks per core; at 10 (measured) clusters formed and answered all the same
 HARNESS_MIB = 1024  # loading and judging a run of some minutes: 300-600 MiB, Polars included
 
+_WAITED = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
 _SOME = re.compile(r"^some avg10=([\d.]+) avg60=([\d.]+)", re.MULTILINE)
 _UNLIMITED_BYTES = 1 << 60  # cgroup v1 writes a number near 2**63 for "no limit"
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # v2, v1
@@ -56,6 +57,15 @@ def cores(pressure: Path = Path("/proc/pressure/cpu")) -> Cores:
         found = None
     waiting = float(found.group(1)) if found else None
     return Cores(usable=len(os.sched_getaffinity(0)), waiting_percent=waiting, load=os.getloadavg()[0])
+
+
+def waited_ns(pressure: Path = Path("/proc/pressure/cpu")) -> int | None:
+    """For how long, since the kernel started, some task waited for a core; None: the kernel does not say (PSI)."""
+    try:
+        found = _WAITED.search(pressure.read_text())
+    except OSError:
+        return None
+    return int(found.group(1)) * 1000 if found else None
 
 
 def free_mib(directory: Path) -> int:

@@ -71,3 +71,11 @@ def test_doubts_are_told_and_no_hope_ends_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(machine, "HOPELESS_LOAD", 0.0)
     with pytest.raises(EnvironmentFailure, match="overloaded"):
         machine.doubts()
+
+
+def test_how_long_tasks_waited_is_counted_from_the_kernels_start(tmp_path: Path) -> None:
+    (tmp_path / "cpu").write_text(PRESSURE)
+    assert machine.waited_ns(tmp_path / "cpu") == 5812676789_000
+    assert machine.waited_ns(tmp_path / "absent") is None
+    (tmp_path / "odd").write_text("whatever\n")
+    assert machine.waited_ns(tmp_path / "odd") is None

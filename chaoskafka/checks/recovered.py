@@ -13,6 +13,7 @@ from chaoskafka.history.doubt import Doubt, Reason, tell
 from chaoskafka.history.read import History
 from chaoskafka.history.views import recovery
 from chaoskafka.timing.spans import Stalls
+from chaoskafka.timing.starvation import starvation
 from chaoskafka.verdict import Evidence, Verdict
 
 
@@ -38,12 +39,14 @@ class Recovered:
             text = f"whole again only after {_seconds(within_s)}, allowed were {_seconds(limit_s)}"
         else:
             text = f"not whole {_seconds(took_s)} after the heal, allowed were {_seconds(limit_s)}: {missing[0]}"
-        stalled_s = Stalls.of(history).within_ns(event.at_ns - int(took_s * NS_PER_S), event.at_ns) / NS_PER_S
+        began_ns = event.at_ns - int(took_s * NS_PER_S)
+        stalled_s = Stalls.of(history).within_ns(began_ns, event.at_ns) / NS_PER_S
+        why = starvation(history, began_ns, event.at_ns)
         # A stall of the machine only makes things later: without those that were seen it may have been in time.
         if stalled_s > 0 and took_s - stalled_s <= limit_s:
-            doubt = Doubt(
-                Reason.IMPRECISE, "the cluster", f"{text}; the machine stood still for {_seconds(stalled_s)} of it"
-            )
+            why = f"the machine stood still for {_seconds(stalled_s)} of it"
+        if why is not None:
+            doubt = Doubt(Reason.IMPRECISE, "the cluster", f"{text}; {why}")
             return Verdict.unknown(tell([doubt]), counted=1, evidence=[doubt.evidence])
         evidence: list[Evidence] = [{"missing": thing, "took_s": took_s, "limit_s": limit_s} for thing in missing]
         return Verdict.failed(text, counted=1, found=len(missing), evidence=evidence)

@@ -11,7 +11,8 @@ controller  {broker, controller}         the active controller that `broker`'s D
 log_…       one record of the metadata log, or what became of it; see below
 quorum      {by, controller, quorum_epoch, error}   whom controller `by` takes for the active one; -1: it knows none;
             with an error and no epoch: it did not answer, or not what can be read
-stall       {gap_ns}                     the observer itself was late by that much (machine stall): widens intervals
+stall       {gap_ns}                     the observer itself was late by that much in all: widens intervals
+pressure    {gap_ns}                     for so long, of the time from lo_ns to hi_ns, some task waited for a core (PSI)
 started     {clock}                      the observer began; the clock of all its instants (chaoskafka.clock.clock_id())
 stopped     {}                           the observer ended
 

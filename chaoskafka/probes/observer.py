@@ -26,6 +26,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+from chaoskafka import machine
 from chaoskafka.clock import NS_PER_MS, NS_PER_S, clock_id
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.security import PLAINTEXT, Security
@@ -39,6 +40,10 @@ EVERY_MS = 20.0  # of what times a failover; costs a broker 2 x 50 small request
 SLOW_EVERY_MS = 500.0  # of what explains it
 TICK_S = 0.02
 STALL_NS = 50 * NS_PER_MS  # later than this, and the machine stood still rather than the loop being busy
+LATE_NS = 3 * NS_PER_MS  # a tick is up to 2 ms late on a machine that has cores left
+LATE_OVER_NS = NS_PER_S  # delays are added up over so long …
+LATE_SHARE = 10  # … and told from a tenth of it on: less changes no figure that anybody reads
+PRESSURE_EVERY_S = 1.0
 STATUS_EVERY_S = 1.0
 
 
@@ -135,7 +140,8 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
         running += [
             tasks.create_task(Follower(controller, opens, log).run()) for controller, opens in controllers.items()
         ]
-        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(tell_status(journal, tally, log, out))]
+        running += [tasks.create_task(watch_stalls(journal)), tasks.create_task(watch_pressure(journal))]
+        running += [tasks.create_task(tell_status(journal, tally, log, out))]
         await stop.wait()
         for task in running:
             task.cancel()
@@ -144,13 +150,34 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
 
 
 async def watch_stalls(journal: Journal) -> None:
-    """Write down when this process did not get its turn: then every interval of that time is as wide. Never returns."""
+    """Write down when this process did not get its turn: then every interval of that time is as wide. Never returns.
+
+    A machine that is short of cores makes it late again and again by less than a stall; such delays are added up.
+    """
+    since_ns, late_ns = time.monotonic_ns(), 0
     while True:
         due_ns = time.monotonic_ns() + int(TICK_S * NS_PER_S)
         await asyncio.sleep(TICK_S)
         now_ns = time.monotonic_ns()
         if now_ns - due_ns > STALL_NS:
             journal.write("stall", due_ns, now_ns, {"gap_ns": now_ns - due_ns})
+        elif now_ns - due_ns > LATE_NS:
+            late_ns += now_ns - due_ns
+        if now_ns - since_ns >= LATE_OVER_NS:
+            if late_ns * LATE_SHARE >= now_ns - since_ns:
+                journal.write("stall", since_ns, now_ns, {"gap_ns": late_ns})
+            since_ns, late_ns = now_ns, 0
+
+
+async def watch_pressure(journal: Journal) -> None:
+    """Write down for how long tasks waited for a core, where the kernel counts that. Never returns."""
+    before_ns, waited_ns = time.monotonic_ns(), machine.waited_ns()
+    while waited_ns is not None:
+        await asyncio.sleep(PRESSURE_EVERY_S)
+        now_ns, total_ns = time.monotonic_ns(), machine.waited_ns()
+        if total_ns is not None:
+            journal.write("pressure", before_ns, now_ns, {"gap_ns": min(total_ns - waited_ns, now_ns - before_ns)})
+        before_ns, waited_ns = now_ns, total_ns
 
 
 async def tell_status(journal: Journal, tally: Tally, log: MergedLog, out: TextIO) -> None:

@@ -79,6 +79,8 @@ from tests.histories.alterations.times import (
     never_learn,
     never_learn_unwatched,
     stall_the_machine,
+    starve_the_machine,
+    use_the_machine,
 )
 from tests.histories.alterations.workers import (
     close_without_a_word,
@@ -171,6 +173,7 @@ __all__ = [
     "stall_the_machine",
     "start_at_the_end",
     "starve_a_consumer",
+    "starve_the_machine",
     "stay_broken",
     "stop_acknowledging",
     "stop_reading",
@@ -184,6 +187,7 @@ __all__ = [
     "tear_a_consumer_tape",
     "tear_a_producer_tape",
     "unsettle",
+    "use_the_machine",
     "without_a_plan",
     "write_a_transaction",
 ]

@@ -99,6 +99,28 @@ def stall_the_machine(copy: Copy) -> None:
     path.write_text(path.read_text() + json.dumps(stall) + "\n")
 
 
+def starve_the_machine(copy: Copy) -> None:
+    """All the time tasks waited for a core, long after the last event too."""
+    _press(copy, share=0.97)
+
+
+def use_the_machine(copy: Copy) -> None:
+    """Most of the time tasks waited for a core: as much as a cluster itself makes of a small machine."""
+    _press(copy, share=0.6)
+
+
+def _press(copy: Copy, *, share: float) -> None:
+    instants = [event.at_ns for event in copy.history.events]
+    begin_ns, end_ns = min(instants) - 400 * 10**9, max(instants)
+    seconds = range((end_ns - begin_ns) // 10**9 + 1)
+    pressed = [
+        {"kind": "pressure", "lo_ns": lo_ns, "hi_ns": lo_ns + 10**9, "gap_ns": int(share * 10**9)}
+        for lo_ns in (begin_ns + at * 10**9 for at in seconds)
+    ]
+    path = copy.run_dir / "observations.jsonl"
+    path.write_text(path.read_text() + "".join(json.dumps(row) + "\n" for row in pressed))
+
+
 def lead_on(copy: Copy) -> None:
     """Leadership stayed as it was, and the controllers' log, read throughout, says so too."""
     fault = acted(copy.history)[0]
