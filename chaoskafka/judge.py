@@ -30,6 +30,7 @@ from chaoskafka.scenario.model import ALWAYS_ON, Named
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.phases import phases
 from chaoskafka.timing.times import FaultTimes, PhaseTime
+from chaoskafka.timing.written import log_troubles
 from chaoskafka.verdict import EVIDENCE_MAX, Answer, Verdict
 
 T = TypeVar("T")
@@ -174,7 +175,8 @@ def _completion(history: History) -> Iterator[Verdict]:
 def _times(history: History) -> tuple[tuple[FaultTimes, ...], tuple[PhaseTime, ...], list[str]]:
     faults, trouble = _computed("failover times", lambda: failover(history))
     steps, more = ((), []) if trouble else _computed("phases", lambda: phases(history))
-    return faults, steps, trouble + more
+    differing, most = _computed("comparison of metadata logs", lambda: tuple(log_troubles(history)))
+    return faults, steps, [*trouble, *more, *differing, *most]
 
 
 def _computed(what: str, compute: Callable[[], tuple[T, ...]]) -> tuple[tuple[T, ...], list[str]]:

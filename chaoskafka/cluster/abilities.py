@@ -285,5 +285,6 @@ class Cluster(Protocol):
         ...
 
     def gather_logs(self, into: Path) -> None:
-        """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
+        """Write each node's log to `into`/<node name>.log, and what it has of the metadata log to
+        `into`/<node name>.metadata-log; what cannot be had is named in `into`/missing.txt."""
         ...

@@ -22,6 +22,7 @@ from chaoskafka.errors import UsageError
 
 DATA_MOUNT = "/var/lib/kafka/data"
 LOG_DIR = f"{DATA_MOUNT}/log"  # below the mount, so that a disk's own lost+found is no partition directory
+METADATA_LOG = f"{LOG_DIR}/__cluster_metadata-0/{0:020}.log"  # its first segment, which holds a week or 1 GiB
 
 FAST: Mapping[str, str] = MappingProxyType(
     {

@@ -8,9 +8,9 @@ on, as every broker does.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, TypeAlias
 
 from chaoskafka.cluster.wire import records
 from chaoskafka.cluster.wire.records import Said
@@ -109,6 +109,26 @@ class Replay:
             return
         self._brokers[said.broker] = state
         yield state
+
+
+def lines_of(replay: Replay, said: Said) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A record as the run directory keeps it (`history.observations`): kind and fields; nothing of what it does not."""
+    match said:
+        case records.NoOp():
+            yield "log_noop", {}
+        case records.QuorumLeader():
+            yield "log_leader", {"controller": said.controller}
+        case records.Feature():
+            yield "log_feature", {"name": said.name, "level": said.level}
+        case _:
+            yield from map(_line, replay.apply(said))
+
+
+def _line(state: State) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(state, BrokerState):
+        return "log_broker", asdict(state)
+    plain = asdict(state)
+    return "log_partition", {**plain, **{name: list(plain[name]) for name in ("isr", "replicas", "elr")}}
 
 
 def _merged(old: PartitionState, change: records.PartitionChange) -> PartitionState:

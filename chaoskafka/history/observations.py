@@ -64,7 +64,7 @@ _COLUMNS: Mapping[str, pl.DataType | type[pl.DataType]] = {
     "broker_epoch": pl.Int64,
     "stopping": pl.Boolean,
     "name": pl.String,
-    "level": pl.Int16,
+    "level": pl.Int32,
     "clock": pl.String,
 }
 OBSERVATION = pl.Schema(_COLUMNS)

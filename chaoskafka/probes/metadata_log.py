@@ -20,7 +20,7 @@ from typing import Any
 from kio.schema.errors import ErrorCode
 
 from chaoskafka.clock import NS_PER_MS
-from chaoskafka.cluster.replay import BrokerState, PartitionState, Replay, State
+from chaoskafka.cluster.replay import Replay, lines_of
 from chaoskafka.cluster.wire import asks, frames, records
 from chaoskafka.cluster.wire.batches import Batch, Damaged, split
 from chaoskafka.cluster.wire.stream import Exchange, Stream, prepare
@@ -97,7 +97,7 @@ class MergedLog:
         }
         telling = batch.base_offset >= self._told
         for offset, said in records.said_in(batch):
-            for kind, fields in self._understood(said):
+            for kind, fields in lines_of(self._replay, said):
                 if telling:
                     self.write(kind, stamped_ns, received_ns, {**fields, "offset": offset, **common})
                 if telling and kind == "log_broker":
@@ -106,17 +106,6 @@ class MergedLog:
             self._uncommitted.append(batch.last_offset)
         self.offset, self.last_epoch = batch.last_offset + 1, batch.leader_epoch
         self._told = max(self._told, self.offset)
-
-    def _understood(self, said: records.Said) -> list[tuple[str, Fields]]:
-        match said:
-            case records.NoOp():
-                return [("log_noop", {})]
-            case records.QuorumLeader():
-                return [("log_leader", {"controller": said.controller})]
-            case records.Feature():
-                return [("log_feature", {"name": said.name, "level": said.level})]
-            case _:
-                return [_line(state) for state in self._replay.apply(said)]
 
     def _note_stopping(self, fields: Fields, seen: Stopping) -> None:
         broker = fields["broker"]
@@ -155,28 +144,6 @@ class MergedLog:
         end, epoch = int(part.snapshot_id.end_offset), int(part.snapshot_id.epoch)
         self.write("log_skipped", found.sent_ns, found.received_ns, {"by": by, "offset": end, "quorum_epoch": epoch})
         self.offset, self.last_epoch, self._replay = end, epoch, Replay()
-
-
-def _line(state: State) -> tuple[str, Fields]:
-    if isinstance(state, BrokerState):
-        return "log_broker", {
-            "broker": state.broker,
-            "broker_epoch": state.broker_epoch,
-            "fenced": state.fenced,
-            "stopping": state.stopping,
-        }
-    assert isinstance(state, PartitionState)
-    return "log_partition", {
-        "topic": state.topic,
-        "partition": state.partition,
-        "leader": state.leader,
-        "epoch": state.epoch,
-        "partition_epoch": state.partition_epoch,
-        "isr": list(state.isr),
-        "replicas": list(state.replicas),
-        "elr": list(state.elr),
-        "recovering": state.recovering,
-    }
 
 
 class Follower:

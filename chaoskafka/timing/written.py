@@ -6,7 +6,7 @@ off again is left out. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from chaoskafka.history.doubt import observer_clock_doubts
 from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
+from chaoskafka.timing.on_disk import differences, lines_on_disk
 from chaoskafka.timing.spans import Span
 
 LINGER = "controller.quorum.append.linger.ms"
@@ -95,15 +96,41 @@ class Log:
 def log_of(history: History) -> Log:
     """Empty where nobody read it, or on another clock than the events'."""
     seen = history.observations
-    rows = seen.filter(pl.col("kind").str.starts_with("log_"))
-    if rows.is_empty() or observer_clock_doubts(history):
+    kept = read_live(history)
+    if not kept:
         return Log()
     linger_ns = linger_ms(history) * NS_PER_MS
-    kept = _uncut(rows.to_dicts())
+    on_disk = lines_on_disk(history)
+    if differences(records_of(kept), on_disk):
+        kept = [*on_disk, *(row for row in kept if row["kind"] == "log_committed")]
     found = Log(read_to_ns=max((row["hi_ns"] for row in kept), default=0), applied=_applied(seen))
     for row in kept:
         _take(found, row, linger_ns)
     return found
+
+
+@once
+def read_live(history: History) -> list[dict[str, Any]]:
+    """The observer's lines of the log, without what was cut off again; none where its clock is not the events'."""
+    rows = history.observations.filter(pl.col("kind").str.starts_with("log_"))
+    if rows.is_empty() or observer_clock_doubts(history):
+        return []
+    return _uncut(rows.to_dicts())
+
+
+def records_of(lines: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The lines that are records, not what became of them."""
+    return [line for line in lines if line["kind"] != "log_committed"]
+
+
+@once
+def log_troubles(history: History) -> list[str]:
+    """Where the log on the controllers' disks says something else than what was read of it live; the former is used."""
+    found = differences(records_of(read_live(history)), lines_on_disk(history))
+    if not found:
+        return []
+    what = "the metadata log on disk says something else than what was read of it live, and is used"
+    return [f"{what}: at {len(found)} offsets; {found[0]}"]
 
 
 def linger_ms(history: History) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import BinaryIO
 from docker.models.containers import Container
 
 from chaoskafka.clock import wait_until
+from chaoskafka.cluster.config import METADATA_LOG
 from chaoskafka.errors import ChaosKafkaError, WaitTimeout
 from chaoskafka.runtimes.docker.engine import asking
 from chaoskafka.runtimes.docker.node import DockerNode
@@ -23,7 +25,8 @@ _COPY_EVERY_S = 0.2
 
 
 def gather(nodes: Sequence[DockerNode], into: Path) -> None:
-    """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
+    """Write each node's log to `into`/<node name>.log, its metadata log beside it; what cannot be had is named in
+    `into`/missing.txt."""
     into.mkdir(parents=True, exist_ok=True)
     missing = []
     for node in nodes:
@@ -31,6 +34,10 @@ def gather(nodes: Sequence[DockerNode], into: Path) -> None:
             write_output(node.kafka, into / f"{node.spec.name}.log", stdout=True, stderr=True)
         except (ChaosKafkaError, OSError) as failed:
             missing.append(f"{node.spec.name}.log: {failed}\n")
+        try:
+            copy_file(node.kafka, METADATA_LOG, into / f"{node.spec.name}.metadata-log")
+        except (ChaosKafkaError, OSError) as failed:
+            missing.append(f"{node.spec.name}.metadata-log: {failed}\n")
     if missing:
         (into / MISSING).write_text("".join(missing))
 
@@ -40,6 +47,13 @@ def write_output(container: Container, path: Path, *, stdout: bool, stderr: bool
     with asking(f"reading the output of {container.name}"), path.open("wb") as file:
         for piece in container.logs(stdout=stdout, stderr=stderr, stream=True, follow=False):
             file.write(piece)
+
+
+def copy_file(container: Container, path: str, to: Path) -> None:
+    """Copy one file out of a container, running or not. Raises EnvironmentFailure and OSError."""
+    with tempfile.TemporaryDirectory() as into:
+        copy_directory(container, str(PurePosixPath(path).parent), Path(into))
+        shutil.copyfile(Path(into) / PurePosixPath(path).name, to)
 
 
 def copy_directory(container: Container, directory: str, into: Path) -> None:

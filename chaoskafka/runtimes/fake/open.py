@@ -18,6 +18,8 @@ from chaoskafka.runtimes.fake.door import Door
 from chaoskafka.runtimes.fake.kafka import FakeKafka
 from chaoskafka.runtimes.fake.node import FakeNode
 
+LOG_BYTES_MAX = 64 << 20  # of a metadata log: an hour's, at ten records a second
+
 
 @contextmanager
 def open_cluster(kafka: FakeKafka, programs: Mapping[str, Program]) -> Iterator[FakeCluster]:
@@ -91,6 +93,8 @@ class FakeCluster:
         for node in self._nodes.values():
             lines = self._kafka.lines[node.spec.node_id]
             (into / f"{node.spec.name}.log").write_text("".join(lines))
+            with self._kafka.now() as control:
+                (into / f"{node.spec.name}.metadata-log").write_bytes(control.metadata.fetch(0, LOG_BYTES_MAX))
 
 
 class FakeAdmin:

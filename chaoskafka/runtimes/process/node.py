@@ -12,11 +12,12 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from chaoskafka.clock import wait_until
 from chaoskafka.cluster import netrules
 from chaoskafka.cluster.abilities import Deed, Knock, NodeState
+from chaoskafka.cluster.config import LOG_DIR, METADATA_LOG
 from chaoskafka.cluster.spec import NodeSpec
 from chaoskafka.errors import CommandFailed, FaultFailed, WaitTimeout
 from chaoskafka.runtimes.knocking import KNOCK, knock_words
@@ -59,6 +60,11 @@ class ProcessNode:
     def log_file(self) -> Path:
         """What Kafka wrote, of all its starts."""
         return self._layout.kafka_log(self._spec)
+
+    @property
+    def metadata_log(self) -> Path:
+        """Its copy of the metadata log."""
+        return self._layout.disk(self._spec) / PurePosixPath(METADATA_LOG).relative_to(LOG_DIR)
 
     def state(self) -> NodeState:
         """Blocks for one question to the supervisor. Raises EnvironmentFailure."""

@@ -144,14 +144,15 @@ class ProcessCluster:
         return together.stop_in_order(list(self._nodes.values()))
 
     def gather_logs(self, into: Path) -> None:
-        """Write each node's log to `into`/<node name>.log; what cannot be had is named in `into`/missing.txt."""
+        """As the contract says."""
         into.mkdir(parents=True, exist_ok=True)
         missing = []
         for node in self._nodes.values():
-            try:
-                shutil.copyfile(node.log_file, into / f"{node.spec.name}.log")
-            except OSError as failed:
-                missing.append(f"{node.spec.name}.log: {failed}\n")
+            for kind, path in (("log", node.log_file), ("metadata-log", node.metadata_log)):
+                try:
+                    shutil.copyfile(path, into / f"{node.spec.name}.{kind}")
+                except OSError as failed:
+                    missing.append(f"{node.spec.name}.{kind}: {failed}\n")
         if missing:
             (into / "missing.txt").write_text("".join(missing))
 
