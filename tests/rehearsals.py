@@ -41,6 +41,7 @@ def hurry(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(traffic, "EVERY_S", 0.01)
     patch.setattr(observer, "STATUS_EVERY_S", 0.02)
     patch.setattr(observer.machine, "waited_ns", lambda: None)  # a fake needs no cores: there is nothing to excuse
+    patch.setattr(observer, "LATE_SHARE", 0)
     patch.setattr(report, "STATUS_EVERY_NS", 10_000_000)
 
 

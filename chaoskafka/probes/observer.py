@@ -41,8 +41,8 @@ SLOW_EVERY_MS = 500.0  # of what explains it
 TICK_S = 0.02
 STALL_NS = 50 * NS_PER_MS  # later than this, and the machine stood still rather than the loop being busy
 LATE_NS = 3 * NS_PER_MS  # a tick is up to 2 ms late on a machine that has cores left
-LATE_OVER_NS = NS_PER_S  # delays are added up over so long …
-LATE_SHARE = 10  # … and told from a tenth of it on: less changes no figure that anybody reads
+LATE_OVER_NS = NS_PER_S // 5  # delays are added up over so long: where in it each was is not told
+LATE_SHARE = 5  # and told from a fifth of it on: less changes no figure that anybody reads
 PRESSURE_EVERY_S = 1.0
 STATUS_EVERY_S = 1.0
 

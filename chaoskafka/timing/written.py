@@ -102,7 +102,7 @@ def log_of(history: History) -> Log:
     linger_ns = linger_ms(history) * NS_PER_MS
     on_disk = lines_on_disk(history)
     if differences(records_of(kept), on_disk):
-        kept = [*on_disk, *(row for row in kept if row["kind"] == "log_committed")]
+        kept = [*map(dict, on_disk), *(row for row in kept if row["kind"] == "log_committed")]
     found = Log(read_to_ns=max((row["hi_ns"] for row in kept), default=0), applied=_applied(seen))
     for row in kept:
         _take(found, row, linger_ns)

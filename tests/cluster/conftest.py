@@ -80,6 +80,9 @@ class On:
         assert self.cluster is not None
         return Views(self.cluster.host_addresses()).ask_all()
 
+    def stopping(self) -> None:
+        """Nobody reads the controllers' log."""
+
     def resolve(self, target: Target, ability: type[CanKill]) -> tuple[CanKill, ...]:
         return self.nodes
 
