@@ -57,6 +57,7 @@ class MergedLog:
     _replay: Replay = field(default_factory=Replay)
     _told: int = 0  # records below this offset have been written down already
     _uncommitted: list[int] = field(default_factory=list)  # the last offset of each batch that is
+    _begins: dict[int, int] = field(default_factory=dict)  # the first record of each epoch that was read
     _unmoved_ns: int = 0  # send of the last question whose answer showed the present high watermark
 
     @property
@@ -104,6 +105,7 @@ class MergedLog:
                     self._note_stopping(fields, Stopping(offset=offset, lo_ns=stamped_ns, hi_ns=received_ns))
         if telling:
             self._uncommitted.append(batch.last_offset)
+            self._begins.setdefault(batch.leader_epoch, batch.base_offset)
         self.offset, self.last_epoch = batch.last_offset + 1, batch.leader_epoch
         self._told = max(self._told, self.offset)
 
@@ -131,7 +133,10 @@ class MergedLog:
 
         The log is read again from its beginning, silently up to here: undoing records would take as long to write.
         """
-        end = int(part.diverging_epoch.end_offset)
+        # The new leader names where the last epoch ends that both have; whatever was read of a later one is void too.
+        later = {epoch: offset for epoch, offset in self._begins.items() if epoch > part.diverging_epoch.epoch}
+        end = min(int(part.diverging_epoch.end_offset), *later.values(), self.offset)
+        self._begins = {epoch: offset for epoch, offset in self._begins.items() if epoch not in later}
         fields = {"by": by, "offset": end, "quorum_epoch": self.epoch}
         self.write("log_cut", found.sent_ns, found.received_ns, fields)
         self._uncommitted = [pending for pending in self._uncommitted if pending < end]

@@ -170,7 +170,7 @@ async def watch_stalls(journal: Journal) -> None:
 
 
 async def watch_pressure(journal: Journal) -> None:
-    """Write down for how long tasks waited for a core, where the kernel counts that. Never returns."""
+    """Write down for how long tasks waited for a core. Returns only where the kernel does not count that."""
     before_ns, waited_ns = time.monotonic_ns(), machine.waited_ns()
     while waited_ns is not None:
         await asyncio.sleep(PRESSURE_EVERY_S)

@@ -129,6 +129,20 @@ def test_what_was_never_committed_is_cut_and_the_rest_is_not_told_twice() -> Non
     assert (last["leader"], last["epoch"], last["isr"]) == (3, 1, [1, 2, 3]), "the fence was never in the log"
 
 
+def test_a_whole_epoch_that_the_new_leader_never_had_is_cut_from_its_beginning() -> None:
+    """Ours: epoch 1 to 3, epoch 2 from 4 on. Theirs: epoch 1 to 5, then epoch 3."""
+    reading = Reading()
+    reading.take(answer(BEGINNING, end=4))
+    reading.log.epoch = 2
+    reading.take(answer(leader_change(4, 2, epoch=2) + log_batch(5, NO_OP, NO_OP, epoch=2), end=4), by=2)
+    reading.log.epoch = 3
+    reading.take(answer(diverging_epoch=fetch.EpochEndOffset(epoch=i32(1), end_offset=i64(6))), by=3)
+    assert reading.written("log_cut")[0][2]["offset"] == 4
+    before = len(reading.lines)
+    reading.take(answer(BEGINNING + FENCE + leader_change(6, 3, epoch=3), end=7), by=3)
+    assert reading.kinds()[before:][:3] == ["log_partition", "log_broker", "log_leader"]
+
+
 def test_an_answer_that_another_controller_has_overtaken_is_dropped() -> None:
     reading = Reading()
     asked = reading.log.place
