@@ -74,9 +74,9 @@ def scene_of(history: History, times: FaultTimes) -> Scene | None:
     deeds += [event.at_ns for event in history.events if event.event == "place"]
     log = log_of(history)
     deed = deed_of(fault)
-    active = log.controller_before(deed.lo_ns)
+    active = fault.evidence.get("active_controller")  # as the brokers said right before the deed
     if active is None:
-        active = fault.evidence.get("active_controller")
+        active = log.controller_before(deed.lo_ns)
     hit = bounds.hit_of(history.header, fault, active=active, alone=not others)
     settings = {key: value for work in history.header.workloads for key, value in work.settings.items()}
     return Scene(

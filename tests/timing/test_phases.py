@@ -157,6 +157,7 @@ def test_what_an_earlier_controller_wrote_and_the_next_one_did_not_have_is_left_
 
 
 def test_a_new_controller_is_a_row_of_its_own_and_everything_later_by_its_election(run: Copy) -> None:
+    run.event("fault", "active", evidence={"active_controller": VICTIM})
     alter(run, lambda row: row | {"controller": VICTIM} if row["kind"] == "log_leader" else row)
     row = one(run, "controller")
     assert (row.scope, row.subject, row.took, row.note) == ("quorum", "quorum", None, NOT_SEEN)

@@ -247,14 +247,7 @@ def fetch(place: FetchFrom) -> Ask[Fetch]:
             fetch_offset=i64(place.offset),
             partition_max_bytes=i32(place.bytes_max),
         )
-        return schema.FetchRequest(
-            max_wait=i32Timedelta.parse(timedelta(milliseconds=place.wait_ms)),
-            min_bytes=i32(1),
-            max_bytes=i32(place.bytes_max),
-            isolation_level=i8(0),
-            topics=(schema.FetchTopic(topic_id=place.topic_id, partitions=(partition,)),),
-            forgotten_topics_data=(),
-        )
+        return _fetch_request(schema, place, place.topic_id, partition)
 
     return Ask(FETCH, build)
 
@@ -288,13 +281,17 @@ def fetch_metadata(place: MetadataFrom) -> Ask[FetchMetadata]:
             partition_max_bytes=i32(place.bytes_max),
             **known,
         )
-        return schema.FetchRequest(
-            max_wait=i32Timedelta.parse(timedelta(milliseconds=place.wait_ms)),
-            min_bytes=i32(1),
-            max_bytes=i32(place.bytes_max),
-            isolation_level=i8(0),
-            topics=(schema.FetchTopic(topic_id=METADATA_LOG_ID, partitions=(partition,)),),
-            forgotten_topics_data=(),
-        )
+        return _fetch_request(schema, place, METADATA_LOG_ID, partition)
 
     return Ask(FETCH_METADATA, build)
+
+
+def _fetch_request(schema: Any, place: FetchFrom | MetadataFrom, topic_id: uuid.UUID, partition: Any) -> Any:
+    return schema.FetchRequest(
+        max_wait=i32Timedelta.parse(timedelta(milliseconds=place.wait_ms)),
+        min_bytes=i32(1),
+        max_bytes=i32(place.bytes_max),
+        isolation_level=i8(0),
+        topics=(schema.FetchTopic(topic_id=topic_id, partitions=(partition,)),),
+        forgotten_topics_data=(),
+    )

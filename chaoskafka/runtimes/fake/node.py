@@ -97,9 +97,11 @@ class FakeNode:
         """Raises FaultFailed when there is no process to kill."""
         if not self._running:
             raise FaultFailed(f"{self._spec.name}: it is not running, there is nothing to kill")
+        asked_ns = time.monotonic_ns()  # its port takes a while to shut
         if not self._kafka.lies(Lie.IGNORE_KILL):
             self._end(SIGKILLED)
-        return Deed(what=f"kill of {self._spec.name}", means="memory", acted_ns=time.monotonic_ns())
+        acted_ns = time.monotonic_ns()
+        return Deed(what=f"kill of {self._spec.name}", means="memory", acted_ns=acted_ns, asked_ns=asked_ns)
 
     def terminate(self) -> Deed:
         """A controlled shutdown, which takes no time. Raises FaultFailed when there is no process to stop."""
