@@ -161,7 +161,8 @@ class Follower:
         self._named_ns = self._tried_ns  # send of the last question that it answered so
 
     async def run(self) -> None:
-        """Ask, and reconnect whenever the controller is away. Never returns; ends by cancellation."""
+        """Ask, and reconnect whenever the controller is away. Ends by cancellation, and when an answer makes us crash:
+        then the log ends there, and what brokers themselves say is watched all the same."""
         while True:
             self._tried_ns = time.monotonic_ns()
             try:
@@ -172,6 +173,10 @@ class Follower:
                     stream.close()
             except NoAnswer as silence:
                 self._say(self._tried_ns, time.monotonic_ns(), {"controller": NOBODY, "error": str(silence)})
+            except Exception as crash:  # noqa: BLE001 - it becomes data
+                error = f"the reader crashed: {type(crash).__name__}: {crash}"
+                self._say(self._tried_ns, time.monotonic_ns(), {"controller": NOBODY, "error": error})
+                return
             await asyncio.sleep(RETRY_S)
 
     async def _follow(self, stream: Stream) -> None:

@@ -268,3 +268,12 @@ def test_the_request_on_the_wire_names_no_replica() -> None:
     request, used = entity_reader(fetch_request.FetchRequest)(sent, at)
     assert (header.request_api_key, header.request_api_version, at + used) == (1, 18, len(sent))
     assert (request.replica_state.replica_id, request.replica_state.replica_epoch) == (-1, -1)
+
+
+def test_a_crash_ends_the_log_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError("of our own")
+
+    monkeypatch.setattr(MergedLog, "take", crash)
+    lines = follow({1: [refusal(ErrorCode.fenced_leader_epoch, 1, 5), response(answer(BEGINNING, end=4))]}, until=3)
+    assert lines[-1][3]["error"] == "the reader crashed: ZeroDivisionError: of our own"
