@@ -20,10 +20,10 @@ from chaoskafka.probes.observer import FILE, Arguments, Journal, observe
 from chaoskafka.runtime import Note, Opens, Runtime
 from chaoskafka.runtimes import ABILITIES
 from chaoskafka.runtimes.fake.clients import Seat
-from chaoskafka.runtimes.fake.control import Timers
 from chaoskafka.runtimes.fake.kafka import FakeKafka
 from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.runtimes.fake.open import FakeAdmin, open_cluster
+from chaoskafka.runtimes.fake.timers import Timers
 from chaoskafka.workloads.worker.arguments import PRODUCE, WorkerArguments
 from chaoskafka.workloads.worker.fake import FakeClients
 from chaoskafka.workloads.worker.work import Place, work

@@ -62,13 +62,15 @@ def as_html(runs: Sequence[WholeRun]) -> str:
     """One page. Where many runs make it too large, the last ones lose their drawings, then all but their answer."""
     template = _environment().get_template("report.html.j2")
     head, sections = _head(runs), []
-    room = SIZE_MAX_BYTES - len(_rendered(template, head, []).encode())
+    frame = len(_rendered(template, head, []).encode())
+    joint = max(0, len(_rendered(template, head, [""]).encode()) - frame)  # what the template puts around a section
+    room = SIZE_MAX_BYTES - frame
     for number, run in enumerate(runs, start=1):
         for page in (_page(run, number, with_drawing=True), _page(run, number, with_drawing=False)):
             section = (
                 _environment().get_template("run.html.j2").render(page=page, many=len(runs) > 1, rows_max=ROWS_MAX)
             )
-            size = len(section.encode())
+            size = len(section.encode()) + joint
             if size <= room:
                 room -= size
                 sections.append(section)

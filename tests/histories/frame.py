@@ -151,7 +151,7 @@ def log_of(shape: Shape) -> Iterator[dict[str, Any]]:
             yield {**row, "offset": at, **common}
         offset = last + 1
         yield {"kind": "log_committed", "lo_ns": at_ns, "hi_ns": at_ns + 12 * MS, "last_offset": last}
-        for broker in BROKERS if at_ns < shape.acted_ns or at_ns >= shape.healed_ns else survivors:
+        for broker in BROKERS if at_ns < shape.acted_ns or at_ns > shape.healed_ns - 100 * MS else survivors:
             applied = {"lo_ns": at_ns + broker * 3 * MS, "hi_ns": at_ns + broker * 3 * MS + 12 * MS}
             yield {"kind": "epoch", **applied, "broker": broker, "offset": last}
 
@@ -175,6 +175,8 @@ def log_of(shape: Shape) -> Iterator[dict[str, Any]]:
     yield from batch(begin_ns + 2 * MS, *(placed(number, BROKERS, moved=False) for number in every))
     moves = [placed(number, survivors, moved=True) for number in every]
     yield from batch(shape.elected_ns - 10 * MS, *moves, registered(VICTIM, fenced=True))
+    back_ns = shape.healed_ns - 100 * MS  # it answers once it has caught up
+    yield {"kind": "epoch", "lo_ns": back_ns - MS, "hi_ns": back_ns, "broker": VICTIM, "offset": offset - 1}
     yield from batch(shape.healed_ns - 50 * MS, registered(VICTIM, fenced=True), registered(VICTIM, fenced=False))
     yield from batch(shape.recovered_ns - 210 * MS, *(placed(number, BROKERS, moved=True) for number in every))
     for second in range(int((shape.stopped_ns - begin_ns) / S)):

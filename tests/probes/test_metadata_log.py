@@ -275,5 +275,5 @@ def test_a_crash_ends_the_log_and_is_told(monkeypatch: pytest.MonkeyPatch) -> No
         raise ZeroDivisionError("of our own")
 
     monkeypatch.setattr(MergedLog, "take", crash)
-    lines = follow({1: [refusal(ErrorCode.fenced_leader_epoch, 1, 5), response(answer(BEGINNING, end=4))]}, until=3)
+    lines = follow({1: [refusal(ErrorCode.fenced_leader_epoch, 1, 5), response(answer(BEGINNING, end=4))]}, until=2)
     assert lines[-1][3]["error"] == "the reader crashed: ZeroDivisionError: of our own"

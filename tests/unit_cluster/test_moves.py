@@ -16,9 +16,9 @@ from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.cluster.wire import frames
 from chaoskafka.errors import FaultFailed, NoAnswer
-from chaoskafka.runtimes.fake.control import Timers
 from chaoskafka.runtimes.fake.kafka import FakeKafka
 from chaoskafka.runtimes.fake.open import FakeAdmin, FakeCluster, open_cluster
+from chaoskafka.runtimes.fake.timers import Timers
 
 LONG_S = 30.0
 ONE = ("orders", 0)

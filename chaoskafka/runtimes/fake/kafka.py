@@ -18,11 +18,12 @@ from chaoskafka.cluster.netrules import Action
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
-from chaoskafka.runtimes.fake.control import Control, Place, Timers
+from chaoskafka.runtimes.fake.control import Control, Place
 from chaoskafka.runtimes.fake.groups import Group
 from chaoskafka.runtimes.fake.lies import VICTIM, Lie
 from chaoskafka.runtimes.fake.log import Sender, Stored
 from chaoskafka.runtimes.fake.packets import CLIENT, Network
+from chaoskafka.runtimes.fake.timers import Timers
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"

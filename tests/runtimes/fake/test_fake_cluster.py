@@ -19,10 +19,10 @@ from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.views import Views
 from chaoskafka.cluster.wire import asks
 from chaoskafka.errors import FaultFailed, NoAnswer, UsageError
-from chaoskafka.runtimes.fake.control import Timers
 from chaoskafka.runtimes.fake.kafka import FakeKafka
 from chaoskafka.runtimes.fake.log import Sender
 from chaoskafka.runtimes.fake.open import FakeAdmin, FakeCluster, open_cluster
+from chaoskafka.runtimes.fake.timers import Timers
 
 LONG_S = 30.0  # for what takes milliseconds on a quiet machine
 ONE = ("orders", 0)
