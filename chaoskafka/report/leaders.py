@@ -1,5 +1,8 @@
 """Who led each partition, and who was in sync, as the observer was told: the newest metadata wins (KIP-320).
 
+Brokers tell of it when asked; where the metadata log itself was read too, its records stand among their answers, and
+are mostly first.
+
 In: a History. Out: all that brokers told, and what of it was news. Pure.
 """
 
@@ -15,19 +18,25 @@ from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
 
 NOBODY = -1
+THE_LOG = -1  # in place of a broker's id: a record of the metadata log says so
+_KINDS = ("leadership", "log_partition")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What one broker said of one partition from some instant in (lo_ns, hi_ns] on."""
+    """What one broker, or the metadata log, said of one partition from some instant in (lo_ns, hi_ns] on."""
 
-    broker: int
+    broker: int  # or THE_LOG
     leader: int
     epoch: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     lo_ns: int
     hi_ns: int
+
+    @property
+    def teller(self) -> str:
+        return "the metadata log" if self.broker == THE_LOG else f"broker {self.broker}"
 
     @property
     def is_full(self) -> bool:
@@ -37,8 +46,10 @@ class Told:
 @once
 def told(history: History) -> Mapping[TopicPartition, Sequence[Told]]:
     """Everything that any broker said, in the order of its becoming known. A line that lacks something is no answer."""
-    columns = ("topic", "partition", "broker", "leader", "epoch", "isr", "replicas", "lo_ns", "hi_ns")
-    rows = history.observations.filter(pl.col("kind") == "leadership").select(columns).drop_nulls()
+    columns = ("topic", "partition", "leader", "epoch", "isr", "replicas", "lo_ns", "hi_ns")
+    said = history.observations.filter(pl.col("kind").is_in(_KINDS))
+    unknown = (pl.col("kind") == "leadership") & pl.col("broker").is_null()
+    rows = said.filter(~unknown).select(*columns, pl.col("broker").fill_null(THE_LOG)).drop_nulls()
     found: dict[TopicPartition, list[Told]] = {}
     for row in rows.sort("hi_ns", maintain_order=True).to_dicts():
         place = TopicPartition(row.pop("topic"), row.pop("partition"))

@@ -187,3 +187,13 @@ def test_the_newest_metadata_wins_and_who_repeats_what_was_known_is_no_news(run:
     assert known is not None
     assert known.isr == (2, 3)
     assert at(history, run.partition, 9) is None
+
+
+def test_records_of_the_metadata_log_are_news_among_the_brokers_answers(run: Copy) -> None:
+    place = {"topic": run.partition.topic, "partition": run.partition.partition, "replicas": [1, 2, 3]}
+    record = {"kind": "log_partition", "leader": 2, "epoch": 9, "isr": [2], **place, "offset": 7, "partition_epoch": 3}
+    late = {"kind": "leadership", "leader": 2, "epoch": 9, "isr": [2], **place, "broker": 3}
+    nobody = {"kind": "leadership", "leader": 3, "epoch": 10, "isr": [3], **place}
+    rows = [{**record, "lo_ns": 5, "hi_ns": 6}, {**late, "lo_ns": 7, "hi_ns": 8}, {**nobody, "lo_ns": 8, "hi_ns": 9}]
+    (run.run_dir / "observations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [(one.hi_ns, one.teller) for one in news(run.history, run.partition)] == [(6, "the metadata log")]

@@ -65,7 +65,7 @@ def _acknowledged(send: dict[str, Any], leader: Told | None) -> str:
     took_ms = (send["completed_ns"] - send["invoked_ns"]) / NS_PER_MS
     then = "who led then was not seen"
     if leader is not None:
-        then = f"brokers had told last of leader {_named(leader.leader)} in epoch {leader.epoch}"
+        then = f"last told of was leader {_named(leader.leader)} in epoch {leader.epoch}"
         then += f", in sync {_listed(leader.isr)}"
     return f"{at}, {took_ms:.1f} ms after sending; {then}"
 
@@ -83,7 +83,7 @@ def _changed(life: Life, axis: Axis) -> Iterator[Step]:
             at_s=axis.at_s(said.hi_ns),
             lo_s=axis.at_s(said.lo_ns),
             what=what,
-            told=f"{told}, as broker {said.broker} told",
+            told=f"{told}, as {said.teller} told",
         )
         before = said
 

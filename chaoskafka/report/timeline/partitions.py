@@ -63,7 +63,7 @@ def _leadership(said: list[Told], axis: Axis) -> Iterator[Bar]:
             told = f"no leader, epoch {one.epoch}, in sync: {in_sync}"
             yield Bar(lo_s=span[0], hi_s=span[1], state=State.LEADERLESS, label="none", told=told)
         else:
-            told = f"leader {one.leader}, epoch {one.epoch}, in sync: {in_sync}; told by broker {one.broker}"
+            told = f"leader {one.leader}, epoch {one.epoch}, in sync: {in_sync}; told by {one.teller}"
             yield Bar(
                 lo_s=span[0], hi_s=span[1], state=State.LEADER, label=str(one.leader), told=told, broker=one.leader
             )
