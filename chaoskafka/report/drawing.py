@@ -67,7 +67,7 @@ class Tick:
     x: str
     label: str
     level: int  # 0: always; 1 and up: when zoomed so far
-    is_last: bool  # so near the end that its label must stand before it
+    edge: str  # "first" or "last" where it is so near an end that its label must stand beside it, else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +227,12 @@ def ticks(begin_s: float, end_s: float) -> Iterator[Tick]:
                 continue
             taken.add(place)
             x = 100 * (at_s - begin_s) / (end_s - begin_s)
-            yield Tick(x=f"{x:.3f}%", label=_short(round(at_s, 6)), level=level, is_last=x > 98)
+            yield Tick(
+                x=f"{x:.3f}%",
+                label=_short(round(at_s, 6)),
+                level=level,
+                edge="first" if x < 2 else "last" if x > 98 else "",
+            )
 
 
 def nice(value: float) -> float:

@@ -82,6 +82,8 @@ def test_a_broker_whose_metadata_lags_is_behind_and_a_fenced_one_fenced(run: Cop
         {"kind": "epoch", "lo_ns": t0_ns, "hi_ns": t0_ns + 2 * S, "broker": 2, "offset": 20},
         {"kind": "fenced", "lo_ns": t0_ns, "hi_ns": t0_ns + S, "broker": 3, "by": 2, "fenced": True},
         {"kind": "fenced", "lo_ns": t0_ns, "hi_ns": t0_ns + 2 * S, "broker": 3, "by": 2, "fenced": False},
+        {"kind": "fenced", "lo_ns": t0_ns, "hi_ns": t0_ns + 2 * S, "broker": 3, "by": 1, "fenced": False},
+        {"kind": "fenced", "lo_ns": t0_ns, "hi_ns": t0_ns + 3 * S, "broker": 3, "by": 3, "fenced": True},  # old news
         {"kind": "controller", "lo_ns": t0_ns, "hi_ns": t0_ns, "broker": 2, "controller": 1},
         {"kind": "controller", "lo_ns": t0_ns, "hi_ns": t0_ns + S, "broker": 2, "controller": 3},
     ]

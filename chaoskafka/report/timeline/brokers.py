@@ -56,16 +56,30 @@ def _rows(history: History, kind: str) -> list[dict[str, Any]]:
 
 
 def _observed(history: History, node: int) -> Iterator[_Stretch]:
-    for kind, field, states in (
-        ("reachable", "up", {True: State.UP, False: State.DOWN}),
-        ("fenced", "fenced", {True: State.FENCED}),
-    ):
-        said = [row for row in _rows(history, kind) if row["broker"] == node and row[field] is not None]
-        changes = [row for i, row in enumerate(said) if i == 0 or row[field] != said[i - 1][field]]
-        for i, row in enumerate(changes):
-            if row[field] in states:
-                end_ns = changes[i + 1]["hi_ns"] if i + 1 < len(changes) else None
-                yield _Stretch(states[row[field]], row["hi_ns"], end_ns)
+    answered = [(row["hi_ns"], row["up"]) for row in _rows(history, "reachable") if row["broker"] == node]
+    for state, begin_ns, end_ns in _stretches([(at_ns, up) for at_ns, up in answered if up is not None]):
+        yield _Stretch(State.UP if state else State.DOWN, begin_ns, end_ns)
+    for state, begin_ns, end_ns in _stretches(_fenced(history, node)):
+        if state:
+            yield _Stretch(State.FENCED, begin_ns, end_ns)
+
+
+def _fenced(history: History, node: int) -> list[tuple[int, bool]]:
+    """What most of those who told of this node had said last: a broker that comes back has old news of itself."""
+    said: dict[int, bool] = {}
+    found = []
+    for row in _rows(history, "fenced"):
+        if row["broker"] == node and row["by"] is not None and row["fenced"] is not None:
+            said[row["by"]] = row["fenced"]
+            found.append((row["hi_ns"], 2 * sum(said.values()) > len(said)))
+    return found
+
+
+def _stretches(said: Sequence[tuple[int, bool]]) -> Iterator[tuple[bool, int, int | None]]:
+    """Each value with its begin and end; the last one lasts."""
+    changes = [one for i, one in enumerate(said) if i == 0 or one[1] != said[i - 1][1]]
+    for i, (at_ns, value) in enumerate(changes):
+        yield value, at_ns, changes[i + 1][0] if i + 1 < len(changes) else None
 
 
 def _inflicted(history: History, node: int) -> Iterator[_Stretch]:
