@@ -41,7 +41,7 @@ class Recovered:
             text = f"not whole {_seconds(took_s)} after the heal, allowed were {_seconds(limit_s)}: {missing[0]}"
         began_ns = event.at_ns - int(took_s * NS_PER_S)
         stalled_s = Stalls.of(history).within_ns(began_ns, event.at_ns) / NS_PER_S
-        why = starvation(history, began_ns, event.at_ns)
+        why = starvation(history, began_ns, event.at_ns, limit_s=limit_s)
         # A stall of the machine only makes things later: without those that were seen it may have been in time.
         if stalled_s > 0 and took_s - stalled_s <= limit_s:
             why = f"the machine stood still for {_seconds(stalled_s)} of it"

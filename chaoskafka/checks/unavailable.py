@@ -31,7 +31,7 @@ class Unavailable:
     def check(self, history: History) -> Verdict:
         gaps = sorted(_gaps(history), key=lambda found: found.gap.length.lo_s, reverse=True)
         long = [found for found in gaps if self.is_too_long(found.gap)]
-        starved = {found.where: why for found in long if (why := found.starved_by(history)) is not None}
+        starved = {found.where: why for found in long if (why := found.starved_by(history, self.at_most_s)) is not None}
         failing = [found.evidence for found in long if found.where not in starved]
         longest = f"the longest gap was {gaps[0].told}" if gaps else "no gap was measured"
         if failing:
@@ -82,11 +82,11 @@ class _Found:
             "open": self.gap.open,
         }
 
-    def starved_by(self, history: History) -> str | None:
+    def starved_by(self, history: History, limit_s: float) -> str | None:
         """Why a gap that ended proves nothing: while it lasted the machine had no cores to spare."""
         begin_ns = self.acted_ns + int(self.gap.starts_s * NS_PER_S)
         end_ns = begin_ns + int(self.gap.length.hi_s * NS_PER_S)
-        return None if self.gap.open else starvation(history, begin_ns, end_ns)
+        return None if self.gap.open else starvation(history, begin_ns, end_ns, limit_s=limit_s)
 
 
 def _gaps(history: History) -> Iterator[_Found]:

@@ -15,14 +15,18 @@ from chaoskafka.history.read import History
 # Of the time, in which some task waited for a core. Three brokers and their clients on two cores that they have to
 # themselves stay below two thirds; from here on whatever takes processor time takes several times as long.
 STARVED_SHARE = 0.9
+SLOWER = 3  # times as long, at most, as starvation is taken to make anything: what is later by more was late without it
 COVERED_SHARE = 0.8  # of the stretch must have been looked at: pressure is told once a second
 
 
-def starvation(history: History, begin_ns: int, end_ns: int) -> str | None:
-    """What starved the cluster from `begin_ns` to `end_ns`; None: it had cores, or nobody knows."""
-    if observer_clock_doubts(history) or end_ns <= begin_ns:
-        return None
+def starvation(history: History, begin_ns: int, end_ns: int, *, limit_s: float) -> str | None:
+    """What starved the cluster from `begin_ns` to `end_ns`, so that it may have kept to `limit_s` otherwise.
+
+    None: it had cores, or nobody knows, or it was too late even so.
+    """
     length_ns, looked_ns, waited_ns = end_ns - begin_ns, 0.0, 0.0
+    if observer_clock_doubts(history) or not 0 < length_ns <= SLOWER * limit_s * NS_PER_S:
+        return None
     for lo_ns, hi_ns, gap_ns in _pressure(history):
         inside_ns = min(hi_ns, end_ns) - max(lo_ns, begin_ns)
         if inside_ns > 0 and hi_ns > lo_ns:

@@ -43,6 +43,10 @@ def recover_late(copy: Copy) -> None:
     copy.event("recovered", whole=False, within_s=300.0, waited_s=300.0, limit_s=30.0)
 
 
+def recover_a_little_late(copy: Copy) -> None:
+    copy.event("recovered", whole=False, within_s=45.0, waited_s=45.0, limit_s=30.0)
+
+
 def recover_late_on_a_starved_machine(copy: Copy) -> None:
     """Late by less than the machine stood still."""
     recovered = next(event for event in copy.history.events if event.event == "recovered")
