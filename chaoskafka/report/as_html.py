@@ -23,10 +23,12 @@ from chaoskafka.report.phase_table import PhaseSpan, phase_spans
 from chaoskafka.report.settings_table import SettingsTable, settings_table
 from chaoskafka.report.step_table import StepGroup, step_groups
 from chaoskafka.report.whole import WholeRun, answer_of, title_of, why_of
+from chaoskafka.timing.times import FaultTimes
 from chaoskafka.visible import visible
 
 SIZE_MAX_BYTES = 3_000_000  # what a mail server and a CI system's artifact viewer take without complaint
 TEXT_MAX = 2_000  # characters of one text from a run: a traceback's end, not a dump
+PLACES_MAX = 8  # partitions named in one note
 ROWS_MAX = 600  # rows of the table of all figures; result.json and the CSV have every one
 
 
@@ -42,6 +44,7 @@ class _Page:
     drawing: Drawing | None
     spans: Mapping[int, Sequence[PhaseSpan]]
     steps: Mapping[int | None, Sequence[StepGroup]]
+    notes: Mapping[int, Sequence[str]]  # why figures of a fault are missing
     settings: SettingsTable
 
 
@@ -75,6 +78,8 @@ def as_html(runs: Sequence[WholeRun]) -> str:
                 room -= size
                 sections.append(section)
                 break
+        else:
+            break  # those that follow would stand under wrong numbers
     return _rendered(template, head, sections)
 
 
@@ -125,8 +130,23 @@ def _page(run: WholeRun, number: int, *, with_drawing: bool) -> _Page:
         drawing=drawn(run.timeline) if run.timeline is not None and with_drawing else None,
         spans={fault.index: phase_spans(list(run.phases), fault.index) for fault in faults},
         steps={fault: step_groups(run.steps, fault) for fault in (*(f.index for f in faults), None)},
+        notes={fault.index: _notes(fault) for fault in faults},
         settings=settings_table(run.header),
     )
+
+
+def _notes(fault: FaultTimes) -> list[str]:
+    """Each reason once, with the partitions that it holds for."""
+    places: dict[str, list[str]] = {}
+    for partition in fault.partitions:
+        if partition.note:
+            places.setdefault(partition.note, []).append(f"{partition.topic}/{partition.partition}")
+    return [f"{_few(found)}: {note}" for note, found in places.items()]
+
+
+def _few(places: Sequence[str]) -> str:
+    more = f" and {len(places) - PLACES_MAX} more" if len(places) > PLACES_MAX else ""
+    return ", ".join(places[:PLACES_MAX]) + more
 
 
 def _facts(run: WholeRun) -> Mapping[str, str]:

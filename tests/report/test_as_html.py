@@ -208,6 +208,23 @@ def test_a_page_that_would_be_too_large_drops_drawings_and_then_runs_but_lists_t
     assert 1 <= len(root.all("article")) < 6
     assert len(root.all("tbody")[0].all("tr")) == 6
     assert "stand in this list only" in root.text
+    assert [one.attributes["id"] for one in root.all("article")] == [
+        link.attributes["href"].removeprefix("#") for link in root.all("tbody")[0].all("a")
+    ]
+
+
+def test_a_run_that_does_not_fit_at_all_has_its_answer_on_the_page(good: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_module, "SIZE_MAX_BYTES", 100)
+    root = parsed(as_html([whole_run(good.run_dir)]))
+    assert root.all("article") == []
+    assert root.all("tbody")[0].all("span", "badge")[0].text == "pass"
+
+
+def test_why_a_figure_is_missing_is_said_once_for_all_its_partitions(run: Copy) -> None:
+    root = page(judged(run, a.idle_through_the_fault, expect=("no_lost_acknowledged",)))
+    notes = [one.text for one in root.all("p", "note") if "no load while the fault was in force" in one.text]
+    assert len(notes) == 1
+    assert str(run.partition) in notes[0]
 
 
 def test_hundreds_of_partitions_stay_below_the_limit(good: Copy, run: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
