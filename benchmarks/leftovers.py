@@ -48,7 +48,7 @@ def main() -> int:
                 fault = rng.choice(WORDS) % rng.choice((1, 2, 3))
                 owed.append(float(killed(fault, rng.uniform(0, LIVES_S))))
                 run("heal")
-                left = list(leftovers(Path(state)))
+                left = list(leftovers(CLUSTER, Path(state)))
                 found.append(float(len(left)))
                 say(f"  {number + 1} of {TIMES}: {fault}: owed {owed[-1]:.0f}; left: {', '.join(left) or 'nothing'}")
         finally:
@@ -80,13 +80,13 @@ def killed(fault: str, after_s: float) -> int:
     return len(by_hand.status(by_hand.find(CLUSTER)).owed)
 
 
-def leftovers(state: Path) -> Iterator[str]:
-    """All that must not be there."""
-    cluster = by_hand.find(CLUSTER)
+def leftovers(name: str, state: Path) -> Iterator[str]:
+    """All of the cluster `name`, and in the state directory, that must not be there."""
+    cluster = by_hand.find(name)
     status = by_hand.status(cluster)
-    for name, node in status.states.items():
+    for member, node in status.states.items():
         if not node.running or node.frozen:
-            yield f"{name}: {node}"
+            yield f"{member}: {node}"
     for owed in status.owed:
         yield f"the ledger owes {owed}"
     with standing.attach(cluster.run_id, cluster.spec) as attached:
