@@ -50,13 +50,13 @@ def test_lost_twice_and_made_up() -> None:
 
 def test_what_an_application_handled_is_held_against_the_log(run: Run) -> None:
     result = run(f"""
-@pytest.mark.parametrize("made_of", [sorted, lambda ids: ids[3:], lambda ids: [*ids, ids[0]], lambda ids: [*ids, "x"]])
+@pytest.mark.parametrize("made_of", [sorted, lambda ids: [*ids[3:], ids[5], "x"]])
 def test_it(traffic, chaos, made_of):
 {KILL}    ids = traffic.acknowledged()
     report = traffic.verify(seen=made_of(ids))
     assert report.application.handled == report.acknowledged == len(set(ids))
 """)
-    result.assert_outcomes(passed=1, failed=3)
+    result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         ["E *the application handled *", "E *  lost 3: *", "E *  twice 1: *", "E *  unknown 1: x", "*pass*no_lost_ack*"]
     )

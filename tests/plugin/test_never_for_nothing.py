@@ -75,12 +75,6 @@ def test_a_loss_beats_what_is_not_known(run: Run, fake: Fake, monkeypatch: pytes
     result.stdout.fnmatch_lines(["*took_effect*the plan holds no fault*"])
 
 
-def test_traffic_that_nobody_verified(run: Run) -> None:
-    result = run("def test_it(traffic): pass")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*load ran, and the test ended*traffic.verify()*"])
-
-
 def test_traffic_that_nobody_verified_before_other_traffic(run: Run) -> None:
     text = """
 def test_it(kafka_cluster, chaos):
@@ -93,26 +87,34 @@ def test_it(kafka_cluster, chaos):
     result.stdout.fnmatch_lines(["*ERROR at teardown of test_it*", "*load ran, and the test ended*"])
 
 
-def test_a_fault_that_nobody_verified(run: Run) -> None:
-    result = run("def test_it(traffic, chaos):\n    with chaos.kill(leader_of('orders'), for_s=0.1): pass\n")
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*load ran, and 1 fault played, and the test ended*"])
+def test_what_a_test_did_wrong_itself(run: Run) -> None:
+    """One cluster for all of them. A test that failed is not asked to verify as well."""
+    result = run("""
+def test_nobody_verified(traffic, chaos):
+    with chaos.kill("broker 1", for_s=0.1): pass
 
+def test_failed(traffic): assert False
 
-def test_a_test_that_failed_is_not_asked_to_verify(run: Run) -> None:
-    run("def test_it(traffic): assert False").assert_outcomes(failed=1)
+def test_no_load(chaos):
+    with chaos.kill("any"): pass
 
-
-def test_a_fault_without_load(run: Run) -> None:
-    result = run("def test_it(chaos):\n    with chaos.kill('any'): pass\n")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*UsageError: a fault without load answers nothing*"])
-
-
-def test_a_fault_after_the_verdict(run: Run) -> None:
-    result = run(KILL + "    with chaos.kill('any'): pass\n")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*UsageError: a fault without load answers nothing*"])
+def test_after_the_verdict(traffic, chaos):
+    with chaos.kill("broker 1", for_s=0.1): pass
+    traffic.verify()
+    with chaos.kill("any"): pass
+""")
+    result.assert_outcomes(passed=1, failed=3, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*ERROR at teardown of test_nobody_verified*",
+            "*load ran, and 1 fault played, and the test ended*traffic.verify()*",
+            "*_ test_failed _*",
+            "*_ test_no_load _*",
+            "*UsageError: a fault without load answers nothing*",
+            "*_ test_after_the_verdict _*",
+            "*UsageError: a fault without load answers nothing*",
+        ]
+    )
 
 
 def test_inconclusive_is_an_error_to_junit(run: Run, pytester: pytest.Pytester) -> None:
