@@ -68,7 +68,7 @@ class Trial:
         self._settings = {str(node): found for node, found in lease.broker_settings.items()}
         self._log, self._body = ExitStack(), ExitStack()
         self._begun = self.ended = False
-        self._in_force = 0  # faults
+        self.in_force = 0  # faults
 
     def begin(self, scenario: Scenario, topics: Sequence[TopicFacts]) -> None:
         """Start the observer and the load, and wait until it flows. Raises EnvironmentFailure, WaitTimeout."""
@@ -167,19 +167,19 @@ class Trial:
         with ExitStack() as section, ExitStack() as window:
             with self._guard.work():
                 step = self._planned(word, fault)
-                if not self._in_force:
+                if not self.in_force:
                     under_load.gate(self.session, self.traffic)
                 hit = window.enter_context(self.session.fault(step))
                 # Healing begins with this: from then on no signal cuts it short.
                 window.callback(lambda: section.enter_context(self._guard.undisturbed()))
-                self._in_force += 1
+                self.in_force += 1
                 window.callback(self._over)
             yield hit
             with self._guard.work():
                 self._last(step, hit)
 
     def _over(self) -> None:
-        self._in_force -= 1
+        self.in_force -= 1
 
     def _last(self, step: PlannedStep, hit: Injected) -> None:
         clock, fault = self._guard.clock, step.fault

@@ -98,12 +98,15 @@ def test_failed(traffic): assert False
 def test_no_load(chaos):
     with chaos.kill("any"): pass
 
+def test_in_force(traffic, chaos):
+    with chaos.kill("broker 1"): traffic.verify()
+
 def test_after_the_verdict(traffic, chaos):
     with chaos.kill("broker 1", for_s=0.1): pass
     traffic.verify()
     with chaos.kill("any"): pass
 """)
-    result.assert_outcomes(passed=1, failed=3, errors=1)
+    result.assert_outcomes(passed=1, failed=4, errors=1)
     result.stdout.fnmatch_lines(
         [
             "*ERROR at teardown of test_nobody_verified*",
@@ -111,6 +114,7 @@ def test_after_the_verdict(traffic, chaos):
             "*_ test_failed _*",
             "*_ test_no_load _*",
             "*UsageError: a fault without load answers nothing*",
+            "*UsageError: traffic.verify: a fault is in force*",
             "*_ test_after_the_verdict _*",
             "*UsageError: a fault without load answers nothing*",
         ]
