@@ -27,7 +27,7 @@ MARKERS = (
     "scenario(file, settings=[...]): play a scenario file before the test's body, and judge it",
 )
 OPTIONS = (
-    ("runtime", "NAME", "what runs clusters: docker (default), process, fake, auto"),
+    ("runtime", "NAME", "what runs clusters: docker (default), process, process-plain, fake, auto"),
     ("out", "DIR", "where run directories go (default: runs, below the root directory)"),
     ("seed", "NUMBER", "of every choice that chance makes in the tests"),
     ("scope", "SCOPE", "how long a cluster is kept: session (default), module, function"),

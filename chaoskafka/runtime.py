@@ -1,6 +1,6 @@
 """What a run plays on: a way of running clusters, and of asking them from here. Tests give one in memory.
 
-In: a spec. Out: what opens such a cluster, and who asks it: `DOCKER`, and `PROCESS`.
+In: a spec. Out: what opens such a cluster, and who asks it: `DOCKER`, `PROCESS`, and `PROCESS_PLAIN`.
 """
 
 from __future__ import annotations
@@ -54,12 +54,18 @@ def _prepare_docker(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
 DOCKER = Runtime(name="docker", abilities=ABILITIES["docker"], prepare=_prepare_docker)
 
 
-def _prepare_process(spec: ClusterSpec, note: Note, clock: Clock) -> Opens:
+def _prepare_process(spec: ClusterSpec, note: Note, clock: Clock, *, plain: bool = False) -> Opens:
     """Blocks for some 15 s when Kafka must be set up first. Raises EnvironmentFailure, CommandFailed, Interrupted."""
     home = kafka_home(spec.release, note, clock=clock)
     versions = {"engine": f"processes, {home.java.version}", "kafka": home.kafka, "kafka.jars": home.jars_from}
     kafka = process.Kafka(root=home.root, environment=bare_environment(home.java), versions=versions)
-    return partial(process.open_cluster, spec, kafka=kafka)
+    return partial(process.open_cluster, spec, kafka=kafka, plain=plain)
 
 
 PROCESS = Runtime(name="process", abilities=ABILITIES["process"], prepare=_prepare_process, clients="namespace")
+PROCESS_PLAIN = Runtime(
+    name="process-plain",
+    abilities=ABILITIES["process-plain"],
+    prepare=partial(_prepare_process, plain=True),
+    clients="loopback",
+)

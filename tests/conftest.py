@@ -3,7 +3,7 @@
 CHAOSKAFKA_REQUIRE=docker (continuous integration) makes a skipped docker test a failure, whatever skipped it, and fails
 the session when fewer than REAL_RUNS_FLOOR docker tests passed: a lost marker would look like success. With -m nightly
 or -m "not docker" there is no floor, as few are chosen, or none. A docker test that is also marked `process` needs
-namespaces, and no engine.
+namespaces, and no engine; one marked `process_plain` needs neither.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class RealRuns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if item.get_closest_marker("process_plain"):
+            return
         missing = missing_namespaces if item.get_closest_marker("process") else missing_engine
         if item.nodeid in self.marked and (problem := missing()):
             pytest.skip(problem)

@@ -81,22 +81,37 @@ def check_config(config: Mapping[str, str]) -> None:
         raise UsageError(f"cluster.config: {problem}")
 
 
-def settings(spec: ClusterSpec, node: NodeSpec, host_address: Address | None) -> dict[str, str]:
+def settings(
+    spec: ClusterSpec, node: NodeSpec, host_address: Address | None, *, addresses: Mapping[int, str] | None = None
+) -> dict[str, str]:
     """server.properties of one node. `host_address`: where clients on the host reach it; None for a pure controller.
 
+    `addresses`: of every node, by its id, where nodes share one network and their names do not resolve: it listens on
+    its own alone, and others are told the address. None: it listens on all that it has, and others are told the name.
     Later wins: our defaults, then `timeouts`, then the user's `config`. Raises UsageError (see `check_config`).
     """
     check_config(spec.config)
     fast = FAST if spec.timeouts is Timeouts.FAST else {}
-    ours = {**_identity(spec, node), **_listeners(node, host_address), **secured.settings(spec.security, node)}
+    ours = {
+        **_identity(spec, node, addresses),
+        **_listeners(node, host_address, addresses),
+        **secured.settings(spec.security, node),
+    }
     return {**_steady(spec), **fast, **spec.config, **ours}
 
 
-def environment(spec: ClusterSpec, node: NodeSpec, host_address: Address | None, *, cluster_id: str) -> dict[str, str]:
-    """The environment of one node's Kafka container, for the interface of the image `apache/kafka`."""
+def environment(
+    spec: ClusterSpec,
+    node: NodeSpec,
+    host_address: Address | None,
+    *,
+    cluster_id: str,
+    addresses: Mapping[int, str] | None = None,
+) -> dict[str, str]:
+    """The environment of one node's Kafka, for the interface of the image `apache/kafka`. Else as `settings`."""
     lowest_mib = min(100, spec.heap_mib)
     return {
-        **{variable(key): value for key, value in settings(spec, node, host_address).items()},
+        **{variable(key): value for key, value in settings(spec, node, host_address, addresses=addresses).items()},
         "CLUSTER_ID": cluster_id,
         "KAFKA_HEAP_OPTS": f"-Xms{lowest_mib}m -Xmx{spec.heap_mib}m",
         # A logger named here loses its own file appender and falls through to the console (KafkaDockerWrapper).
@@ -145,9 +160,9 @@ def _steady(spec: ClusterSpec) -> dict[str, str]:
     }
 
 
-def _identity(spec: ClusterSpec, node: NodeSpec) -> dict[str, str]:
+def _identity(spec: ClusterSpec, node: NodeSpec, addresses: Mapping[int, str] | None) -> dict[str, str]:
     port = Plane.CONTROLLER.port
-    voters = (f"{member.node_id}@{member.name}:{port}" for member in spec.members if member.is_controller)
+    voters = (f"{m.node_id}@{_host(m, addresses)}:{port}" for m in spec.members if m.is_controller)
     roles = (role.value for role in (Role.BROKER, Role.CONTROLLER) if role in node.roles)
     return {
         "node.id": str(node.node_id),
@@ -158,21 +173,26 @@ def _identity(spec: ClusterSpec, node: NodeSpec) -> dict[str, str]:
     }
 
 
-def _listeners(node: NodeSpec, host_address: Address | None) -> dict[str, str]:
+def _listeners(node: NodeSpec, host_address: Address | None, addresses: Mapping[int, str] | None) -> dict[str, str]:
     controller = [Plane.CONTROLLER] if node.is_controller else []
+    at = "" if addresses is None else addresses[node.node_id]
     if not node.is_broker:  # the image refuses advertised listeners on a pure controller
-        return {"listeners": _bound(controller)}
+        return {"listeners": _bound(controller, at)}
     bound = [Plane.CLIENTS, Plane.REPLICATION]
-    advertised = [f"{plane.name}://{node.name}:{plane.port}" for plane in bound]
+    advertised = [f"{plane.name}://{_host(node, addresses)}:{plane.port}" for plane in bound]
     if host_address is not None:
         bound.append(Plane.HOST)
         advertised.append(f"{Plane.HOST.name}://{host_address}")
     return {
-        "listeners": _bound([*bound, *controller]),
+        "listeners": _bound([*bound, *controller], at),
         "advertised.listeners": ",".join(advertised),
         "inter.broker.listener.name": Plane.REPLICATION.name,
     }
 
 
-def _bound(planes: Sequence[Plane]) -> str:
-    return ",".join(f"{plane.name}://:{plane.port}" for plane in planes)
+def _bound(planes: Sequence[Plane], at: str) -> str:
+    return ",".join(f"{plane.name}://{at}:{plane.port}" for plane in planes)
+
+
+def _host(node: NodeSpec, addresses: Mapping[int, str] | None) -> str:
+    return node.name if addresses is None else addresses[node.node_id]

@@ -18,6 +18,7 @@ class RuntimeName(StrEnum):
 
     DOCKER = "docker"
     PROCESS = "process"
+    PROCESS_PLAIN = "process-plain"  # without namespaces; what process becomes where they are forbidden
     FAKE = "fake"
     AUTO = "auto"  # docker if an engine answers, else process
 

@@ -53,8 +53,9 @@ def summary_of(diagnosis: Diagnosis) -> str:
         lines.append(f"a docker run can work here; {warnings} warnings")
     else:
         lines.append(f"no docker run can work here: missing: {', '.join(diagnosis.missing)}")
-    can = "can" if "process" in diagnosis.can_run_on else "can not"
-    lines.append(f"a run on processes (--runtime process) {can} work here")
+    can = "can" if "process-plain" in diagnosis.can_run_on else "can not"
+    less = "" if can == "can not" or "process" in diagnosis.can_run_on else ", with faults of processes only"
+    lines.append(f"a run on processes (--runtime process) {can} work here{less}")
     return "\n".join(lines)
 
 

@@ -68,7 +68,8 @@ Runtime = Annotated[
     typer.Option(
         "--runtime",
         envvar="CHAOSKAFKA_RUNTIME",
-        help="What runs the cluster; auto: docker, or process without an engine; fake: a rehearsal, without Kafka.",
+        help="What runs the cluster; auto: docker, or process without an engine; process-plain: without namespaces; "
+        "fake: a rehearsal, without Kafka.",
     ),
 ]
 

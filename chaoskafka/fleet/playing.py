@@ -9,10 +9,10 @@ from pathlib import Path
 from chaoskafka.progress import Progress
 from chaoskafka.rehearsal import FAKE
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
-from chaoskafka.runtime import DOCKER, PROCESS, Runtime
+from chaoskafka.runtime import DOCKER, PROCESS, PROCESS_PLAIN, Runtime
 from chaoskafka.scenario.model import Scenario
 
-RUNTIMES: Mapping[str, Runtime] = {runtime.name: runtime for runtime in (DOCKER, PROCESS, FAKE)}
+RUNTIMES: Mapping[str, Runtime] = {runtime.name: runtime for runtime in (DOCKER, PROCESS, PROCESS_PLAIN, FAKE)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

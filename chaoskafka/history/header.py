@@ -62,7 +62,7 @@ class RunHeader:
     versions: Mapping[str, str]  # chaoskafka, kafka, librdkafka, python, engine …
     replay: str  # the command that plays this run again
     runtime: str
-    clients: str  # where clients stood: client_container, namespace, host
+    clients: str  # where clients stood: client_container, namespace, loopback, thread, host
     clock: str
     wall_minus_monotonic_ns: int  # wall time = monotonic + this, at the start of the run
     nodes: Mapping[str, tuple[str, ...]]  # node id -> roles

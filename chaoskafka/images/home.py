@@ -25,6 +25,7 @@ from chaoskafka.images.java import Java, find_java
 from chaoskafka.images.kafka import lay_out, locked_jars
 from chaoskafka.images.layers import Layer
 from chaoskafka.images.recipe import DIGITS, Kind, kafka_lock, recipe_of
+from chaoskafka.runtimes.process.control import why_no_namespaces
 
 Report = Callable[[str], None]
 
@@ -32,6 +33,7 @@ JARS = "KAFKA_HOME"  # the variable that names a Kafka distribution to take the 
 RECORD_S = 600.0  # four JVMs one after the other: 10 s here, on a starved machine ten times that
 UNSHARE = ("unshare", "--user", "--map-root-user", "--net")  # recording starts a broker on ports that may be taken here
 MEND_UNSHARE = "chaoskafka doctor   # says what the process runtime lacks here"
+USUAL = "127.0.0.1"  # where the image's script records
 
 _DONE = ".complete"  # what was cut short while it was made has none
 _CLIENTS_JAR = re.compile(r"kafka-clients-(\d+\.\d+\.\d+)\.jar")
@@ -118,11 +120,30 @@ def _make(root: Path, jars: dict[str, Path], java: Java) -> None:
     for name, path in jars.items():
         (root / "opt" / "kafka" / "libs" / name).symlink_to(path)
     record = root / "etc" / "kafka" / "docker" / "record"
-    script = 'ip link set lo up && exec "$0"'
-    commands.run(
-        [*UNSHARE, "sh", "-c", script, str(record)], within_s=RECORD_S, env=_environment(root, java), mend=MEND_UNSHARE
-    )
+    environment = {**bare_environment(java), "CHAOSKAFKA_ROOT": str(root), **_shared(root, java)}
+    argv = [*UNSHARE, "sh", "-c", 'ip link set lo up && exec "$0"', str(record)]
+    if why_no_namespaces():  # its ports are free at an address that nobody else uses
+        argv = ["bash", "-c", record.read_text().replace(USUAL, _own_address())]
+    commands.run(argv, within_s=RECORD_S, env=environment, mend=MEND_UNSHARE)
     (root / _DONE).touch()
+
+
+def _own_address() -> str:
+    """On the loopback, of this process; runs take others (runtimes/process/layout.py)."""
+    third, fourth = divmod(os.getpid() % (1 << 16), 1 << 8)
+    return f"127.254.{third}.{fourth}"
+
+
+def _shared(root: Path, java: Java) -> dict[str, str]:
+    """What recording needs so that it can add Kafka's classes to Java's own. Blocks where those are archived first.
+
+    Archives of Kafka's classes name the one that they stand on, so afterwards nobody needs to be told of it.
+    """
+    if java.shares_classes:
+        return {}
+    option = f"-XX:SharedArchiveFile={root / 'opt' / 'kafka' / 'cds' / 'java.jsa'}"
+    commands.run([str(java.home / "bin" / "java"), "-Xshare:dump", option], within_s=RECORD_S)
+    return {"KAFKA_OPTS": option}
 
 
 def _unpack(packed: io.BytesIO, root: Path) -> None:
@@ -139,13 +160,8 @@ def _unpack(packed: io.BytesIO, root: Path) -> None:
                 target.chmod(entry.mode)
 
 
-def _environment(root: Path, java: Java) -> dict[str, str]:
-    """Of the scripts: nothing of our own but what they ask for, as every KAFKA_… would be a setting."""
-    return {**bare_environment(java), "CHAOSKAFKA_ROOT": str(root)}
-
-
 def bare_environment(java: Java) -> dict[str, str]:
-    """What every process of Kafka has around it."""
+    """What every process of Kafka has around it: nothing of ours, as every KAFKA_… would be a setting."""
     sbin = "/usr/local/sbin:/usr/sbin:/sbin"  # ip and nft; not on everybody's PATH
     return {
         "PATH": f"{java.home}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}:{sbin}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from chaoskafka.cluster.abilities import Address, Node, NodeState
@@ -22,14 +22,16 @@ class Stoppable(Node, Protocol):
         ...
 
 
-def client_addresses(spec: ClusterSpec) -> dict[int, Address]:
-    """Each broker by its name, where names resolve."""
-    return {m.node_id: Address(m.name, Plane.CLIENTS.port) for m in spec.members if m.is_broker}
+def client_addresses(spec: ClusterSpec, addresses: Mapping[int, str] | None = None) -> dict[int, Address]:
+    """Each broker by its name, where names resolve; else by its address, of `addresses`."""
+    hosts = addresses or {m.node_id: m.name for m in spec.members}
+    return {m.node_id: Address(hosts[m.node_id], Plane.CLIENTS.port) for m in spec.members if m.is_broker}
 
 
-def controller_addresses(spec: ClusterSpec) -> dict[int, Address]:
-    """Each controller by its name, where names resolve."""
-    return {m.node_id: Address(m.name, Plane.CONTROLLER.port) for m in spec.members if m.is_controller}
+def controller_addresses(spec: ClusterSpec, addresses: Mapping[int, str] | None = None) -> dict[int, Address]:
+    """Each controller, in the same way."""
+    hosts = addresses or {m.node_id: m.name for m in spec.members}
+    return {m.node_id: Address(hosts[m.node_id], Plane.CONTROLLER.port) for m in spec.members if m.is_controller}
 
 
 def stop_in_order(nodes: Sequence[Stoppable]) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from chaoskafka.scenario.bind import BindError, bind, shown, unquoted
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, did_you_mean, find
 from chaoskafka.scenario.control import Control
 from chaoskafka.scenario.model import ALWAYS_ON, DEFAULT_EXPECT, Named, PlanItem, Scenario
-from chaoskafka.scenario.needs import lacking, unprotected
+from chaoskafka.scenario.needs import lacking, lacks, unprotected
 from chaoskafka.scenario.overrides import VARIABLE, override
 from chaoskafka.scenario.rules import NAME, NAME_RULE, broken_rules, too_long
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, YamlPath, read_tree
@@ -91,7 +91,7 @@ def load_fault(text: str, *, source: str, runtime: str = DEFAULT_RUNTIME) -> Nam
     if fault is not None:
         missing = [need.__name__ for need in fault.value.needs if need not in ABILITIES[runtime]]
         if missing:
-            reading.add((fault.word,), f"needs {', '.join(missing)}, which runtime {runtime} lacks")
+            reading.add((fault.word,), lacks(fault.word, missing, runtime))
     if reading.problems or fault is None:
         raise _together(reading.problems)
     return fault

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 from chaoskafka.cluster.abilities import CanHostClients
 from chaoskafka.cluster.security import Protection
 from chaoskafka.errors import ScenarioError
+from chaoskafka.runtimes import INSTEAD
 from chaoskafka.scenario.model import Scenario, steps_of
 from chaoskafka.scenario.source import YamlPath, show
 
@@ -33,7 +34,13 @@ def lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> It
     for path, word, needed in needs:
         missing = [ability.__name__ for ability in needed if ability not in abilities]
         if missing:
-            yield path, f"{word} needs {', '.join(missing)}, which runtime {runtime} lacks"
+            yield path, lacks(word, missing, runtime)
+
+
+def lacks(word: str, missing: Collection[str], runtime: str) -> str:
+    """What is told of a fault or workload whose needs a runtime lacks."""
+    instead = f"; {INSTEAD[runtime]}" if runtime in INSTEAD else ""
+    return f"{word} needs {', '.join(missing)}, which runtime {runtime} lacks{instead}"
 
 
 def refuse_lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> None:

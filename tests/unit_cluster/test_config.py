@@ -50,6 +50,16 @@ def test_a_combined_node_in_full() -> None:
     }
 
 
+def test_where_names_do_not_resolve_nodes_are_told_by_addresses_and_listen_on_their_own_alone() -> None:
+    addresses = {1: "127.9.8.1", 2: "127.9.8.2", 101: "127.9.8.3"}
+    broker = config.settings(ISOLATED, node(ISOLATED, 2), Address("127.9.8.2", 9192), addresses=addresses)
+    controller = config.settings(ISOLATED, node(ISOLATED, 101), None, addresses=addresses)
+    assert broker["controller.quorum.voters"] == controller["controller.quorum.voters"] == "101@127.9.8.3:9093"
+    all_of_it = "CLIENTS://127.9.8.2:9092,REPLICATION://127.9.8.2:19092,HOST://127.9.8.2:9192"
+    assert broker["advertised.listeners"] == broker["listeners"] == all_of_it
+    assert controller["listeners"] == "CONTROLLER://127.9.8.3:9093"
+
+
 @pytest.mark.parametrize(
     ("node_id", "host", "variable", "expected"),
     [

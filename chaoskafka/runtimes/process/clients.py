@@ -1,5 +1,7 @@
 """Client places: network namespaces where workers, the observer and a user's commands run, on this machine's Python.
 
+Where there are no namespaces, they run on the loopback as the nodes do, and have no address of their own.
+
 In go a command and its environment; out comes a ClientProcess. What it writes goes to files in a directory of the run's
 own, from which its status is read: no thread follows it.
 """
@@ -40,18 +42,20 @@ class Clients:
         number = next(self._numbers)
         if number >= CLIENTS_MAX:
             raise EnvironmentFailure(f"{name}: a run has addresses for {CLIENTS_MAX} client places")
-        namespace, address = self._layout.namespace(f"client-{name}"), self._layout.client_address(number)
+        at, address = self._layout.at(f"client-{name}"), ""
         directory = self._layout.client(name)
         work = directory / "work"
         work.mkdir(parents=True)
-        self._inside.shell(network.script([network.place(namespace, address)]), f"making a place for {name}")
+        if at is not None:
+            address = self._layout.client_address(number)
+            self._inside.shell(network.script([network.place(at, address)]), f"making a place for {name}")
         self._inside.ask(
             "start",
             name=f"client {name}",
             argv=[sys.executable, *argv[1:]] if argv[0] == "python" else list(argv),
             env={**_surroundings(work, package), **env},
             cwd=str(work),
-            at=str(namespace),
+            at=at and str(at),
             stdout=str(directory / OUT),
             stderr=str(directory / ERR),
         )
@@ -67,7 +71,7 @@ def _surroundings(work: Path, package: Path | None) -> dict[str, str]:
 
 
 class ProcessClient:
-    """ClientProcess in a network namespace."""
+    """ClientProcess in a network namespace, or beside the supervisor."""
 
     def __init__(self, inside: Supervised, name: str, *, address: str, directory: Path) -> None:
         self._inside, self._name, self._address, self._directory = inside, name, address, directory

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -31,6 +32,7 @@ UNSHARE = (
     "--kill-child",
     "--mount-proc",
 )
+LOOKS_S = 10.0  # for a try whether they may be made: hundredths of a second
 READY_S = 30.0  # a Python interpreter's start: 0.1 s, and seconds on a starved machine
 ANSWER_S = 20.0  # beyond what a request itself takes: an answer comes in a millisecond
 ENDS_S = 20.0  # for the kernel to end some ten processes of 400 MiB
@@ -66,26 +68,33 @@ class Relay:
 
 
 class Supervised:
-    """A supervisor and all that runs inside. For use by several threads, but for start and end."""
+    """A supervisor and all that runs inside. For use by several threads, but for start and end.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    `plain`: inside is no namespace of its own; all the rest is the same.
+    """
+
+    def __init__(self, root: Path, *, plain: bool = False) -> None:
+        self._root, self._plain = root, plain
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline: socket.socket | None = None
 
     def start(self, relays: Sequence[Relay] = ()) -> None:
         """Blocks until it answers. Raises EnvironmentFailure when this machine forbids the namespaces."""
+        if self._plain and shutil.which(supervisor.MORTAL[0]) is None:
+            raise EnvironmentFailure(f"{supervisor.MORTAL[0]} is not installed", mend=MEND_UNSHARE)
         self._lifeline, theirs = socket.socketpair()
         with theirs, _listening(self._root) as control, self._log.open("ab") as log:
             fds = {"lifeline": theirs.fileno(), "control": control.fileno()}
             leads = [(relay.socket.fileno(), relay.host, relay.port) for relay in relays]
-            argv = [*UNSHARE, sys.executable, "-I", supervisor.__file__, json.dumps({**fds, "relays": leads})]
+            given = {**fds, "relays": leads, "plain": self._plain}
+            argv = [*(() if self._plain else UNSHARE), sys.executable, "-I", supervisor.__file__, json.dumps(given)]
             try:
                 self._process = subprocess.Popen(
                     argv,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
+                    env={**os.environ, supervisor.MARK: self._root.name},
                     pass_fds=[*fds.values(), *(fd for fd, _, _ in leads)],
                     start_new_session=True,  # or Ctrl-C would end it before the harness has restored anything
                 )
@@ -155,8 +164,18 @@ class Supervised:
         except OSError:
             said = b""
         if not said:
-            words = self._log.read_text(errors="replace").strip()
-            raise EnvironmentFailure(f"no namespaces of our own can be made here: {words or 'no answer'}", mend=MEND)
+            words = self._log.read_text(errors="replace").strip() or "no answer"
+            what = "the supervisor did not start" if self._plain else "no namespaces of our own can be made here"
+            raise EnvironmentFailure(f"{what}: {words}", mend=MEND)
+
+
+def why_no_namespaces() -> str:
+    """Why this machine lets us make none; empty if it does. Blocks for hundredths of a second."""
+    try:
+        done = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True, timeout=LOOKS_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as failed:
+        return str(failed)
+    return "" if done.returncode == 0 else done.stderr.strip() or f"{UNSHARE[0]} ended with {done.returncode}"
 
 
 def surroundings() -> dict[str, str]:

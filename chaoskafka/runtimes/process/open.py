@@ -3,7 +3,8 @@
 Order: lock the run; look (memory, disk); a directory of the run's own; sockets for the harness to reach brokers by; the
 supervisor with its namespaces; the networks of all nodes; and only then Kafka, so that each name resolves and each port
 is known before any broker is configured. Leaving ends the supervisor, and with it all that runs inside, and removes the
-directory, which says whose it is.
+directory, which says whose it is. A *plain* cluster has neither namespaces nor networks of its own: nodes stand on the
+loopback, each at an address of its own, where the harness reaches them as clients do.
 """
 
 from __future__ import annotations
@@ -31,11 +32,13 @@ from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import together
 from chaoskafka.runtimes.locks import cluster_directory, remove_directory, run_lock
 from chaoskafka.runtimes.owner import process_started_ticks, this_owner
+from chaoskafka.runtimes.process import layout as layouts
 from chaoskafka.runtimes.process import network
 from chaoskafka.runtimes.process.clients import Clients
 from chaoskafka.runtimes.process.control import Relay, Supervised
 from chaoskafka.runtimes.process.layout import Layout
 from chaoskafka.runtimes.process.node import ProcessNode
+from chaoskafka.runtimes.process.plain import PlainNode
 from chaoskafka.runtimes.removal import Removal, in_parallel
 
 RESTART_WITHIN_S = 60.0  # for a process to run again, not for Kafka to be ready
@@ -54,7 +57,13 @@ class Kafka:
 
 @contextmanager
 def open_cluster(
-    spec: ClusterSpec, *, run_id: str, kafka: Kafka, clock: Clock = UNSTOPPABLE, keep: bool = False
+    spec: ClusterSpec,
+    *,
+    run_id: str,
+    kafka: Kafka,
+    clock: Clock = UNSTOPPABLE,
+    keep: bool = False,
+    plain: bool = False,
 ) -> Iterator[Cluster]:
     """Start every node and yield the cluster once all processes run; whether Kafka is ready is another question.
 
@@ -65,16 +74,20 @@ def open_cluster(
     config.check_config(spec.config)
     check_memory(spec)
     with run_lock(run_id), Removal() as removal:
-        layout = Layout(root=cluster_directory(run_id), spec=spec)
+        loopback = layouts.loopback(run_id) if plain else None
+        layout = Layout(root=cluster_directory(run_id), spec=spec, loopback=loopback)
         removal.add(f"removing {layout.root}", partial(remove_directory, layout.root))
         _prepare(layout)
         brokers = [member for member in spec.members if member.is_broker]
-        inside = Supervised(layout.root)
+        inside = Supervised(layout.root, plain=plain)
         removal.add("ending all processes", inside.end)
         with ExitStack() as sockets:  # the supervisor's from then on: ours would go on listening when it is gone
-            relays = [_relay(layout, member, sockets) for member in brokers]
+            relays = [] if plain else [_relay(layout, member, sockets) for member in brokers]
             inside.start(relays)
             reached = [Address(*relay.socket.getsockname()) for relay in relays]
+        if plain:
+            check_ports(layout)
+            reached = [Address(layout.address(member), Plane.HOST.port) for member in brokers]
         _write_owner(layout, inside.pid)
         builder = _Builder(
             layout=layout, kafka=kafka, run_id=run_id, clock=clock, credentials=make_credentials(spec.security)
@@ -90,15 +103,16 @@ class ProcessCluster:
 
     def __init__(
         self,
-        spec: ClusterSpec,
+        layout: Layout,
         *,
-        nodes: Mapping[int, ProcessNode],
+        nodes: Mapping[int, PlainNode],
         reached: Mapping[int, Address],
         clients: Clients,
         credentials: Credentials,
         versions: Mapping[str, str],
     ) -> None:
-        self._spec, self._nodes, self._credentials = spec, dict(nodes), credentials
+        self._spec, self._addresses = layout.spec, layout.addresses
+        self._nodes, self._credentials = dict(nodes), credentials
         self._reached, self._clients, self._versions = dict(reached), clients, dict(versions)
 
     @property
@@ -106,7 +120,7 @@ class ProcessCluster:
         return self._spec
 
     @property
-    def nodes(self) -> Mapping[int, ProcessNode]:
+    def nodes(self) -> Mapping[int, PlainNode]:
         return self._nodes
 
     @property
@@ -114,16 +128,16 @@ class ProcessCluster:
         return self._versions
 
     def host_addresses(self) -> Mapping[int, Address]:
-        """Each broker, through the supervisor's relay, which accepts for a dead broker too: no place for proofs."""
+        """Each broker. Through the supervisor's relay, which accepts for a dead broker too: no place for proofs."""
         return self._reached
 
     def client_addresses(self) -> Mapping[int, Address]:
         """Each broker, as reached from a client place."""
-        return together.client_addresses(self._spec)
+        return together.client_addresses(self._spec, self._addresses)
 
     def controller_addresses(self) -> Mapping[int, Address]:
         """Each controller, as reached from a client place."""
-        return together.controller_addresses(self._spec)
+        return together.controller_addresses(self._spec, self._addresses)
 
     def security(self, user: User) -> Security:
         """How `user` gets in, from the harness and from client places alike."""
@@ -169,13 +183,14 @@ class _Builder:
 
     def build(self, inside: Supervised, reached: Mapping[int, Address]) -> ProcessCluster:
         spec = self.layout.spec
-        places = [network.place(self.layout.namespace(m.name), self.layout.address(m)) for m in spec.members]
-        inside.shell(network.script([network.bridge(self.layout.hosts_file), *places]), "making the networks")
+        if self.layout.loopback is None:
+            places = [network.place(self.layout.namespace(m.name), self.layout.address(m)) for m in spec.members]
+            inside.shell(network.script([network.bridge(self.layout.hosts_file), *places]), "making the networks")
         nodes = [self._node(inside, member, reached.get(member.node_id)) for member in spec.members]
         self.clock.pause(0)  # a stop cuts the start short here
         in_parallel("starting Kafka on", lambda node: node.start(within_s=RESTART_WITHIN_S), nodes)
         return ProcessCluster(
-            spec,
+            self.layout,
             nodes={node.spec.node_id: node for node in nodes},
             reached=reached,
             clients=Clients(inside, self.layout),
@@ -183,11 +198,12 @@ class _Builder:
             versions=self.kafka.versions,
         )
 
-    def _node(self, inside: Supervised, member: NodeSpec, address: Address | None) -> ProcessNode:
-        home, disk = self.layout.node(member), self.layout.disk(member)
+    def _node(self, inside: Supervised, member: NodeSpec, address: Address | None) -> PlainNode:
+        spec, home, disk = self.layout.spec, self.layout.node(member), self.layout.disk(member)
+        cluster_id = config.cluster_id(self.run_id)
         env = {
             **self.kafka.environment,
-            **config.environment(self.layout.spec, member, address, cluster_id=config.cluster_id(self.run_id)),
+            **config.environment(spec, member, address, cluster_id=cluster_id, addresses=self.layout.addresses),
             variable("log.dirs"): str(disk),
             "CHAOSKAFKA_ROOT": str(self.kafka.root),
             "CHAOSKAFKA_CONFIG": str(home / "config"),
@@ -203,7 +219,8 @@ class _Builder:
             keystore.write_bytes(self.credentials.authority.keystore(list(names)))
             env[variable("ssl.keystore.location")] = str(keystore)
         run = self.kafka.root / "etc" / "kafka" / "docker" / "run"
-        return ProcessNode(inside, member, layout=self.layout, argv=["bash", str(run)], env=env)
+        kind = ProcessNode if self.layout.loopback is None else PlainNode
+        return kind(inside, member, layout=self.layout, argv=["bash", str(run)], env=env)
 
 
 def check_memory(spec: ClusterSpec) -> None:
@@ -213,6 +230,17 @@ def check_memory(spec: ClusterSpec) -> None:
     if needed_mib > have_mib:
         problem = f"a cluster of {len(spec.members)} nodes may use {needed_mib} MiB of memory and this machine has"
         raise EnvironmentFailure(f"{problem} {have_mib}", mend=FEWER)
+
+
+def check_ports(layout: Layout) -> None:
+    """Raises EnvironmentFailure when somebody has a port that a node on the loopback needs."""
+    for at, plane in ((layout.address(member), plane) for member in layout.spec.members for plane in Plane):
+        try:
+            socket.create_server((at, plane.port)).close()
+        except OSError as taken:
+            problem = f"nodes without namespaces stand on the loopback, and port {plane.port} of {at}: {taken.strerror}"
+            mend = f"ss -ltnp 'sport = :{plane.port}'   # who has it there, or on every address"
+            raise EnvironmentFailure(problem, mend=mend) from taken
 
 
 def _prepare(layout: Layout) -> None:

@@ -1,5 +1,9 @@
 """The supervisor: first process of a run's namespaces. Starts, signals and watches what runs there, and ends with it.
 
+Where namespaces are forbidden it is a plain process, and does what the kernel would: what it started dies with it
+(PR_SET_PDEATHSIG), whose parent has ended becomes its own child (PR_SET_CHILD_SUBREAPER), and before it ends by itself
+it ends all of them. What it starts has MARK in its environment, so that `heal` finds what outlived even that.
+
 In: one JSON document as its argument, with the numbers of inherited sockets. Out: answers on a Unix socket, one line of
 JSON for one line of JSON, each over a connection of its own. It imports nothing of ours, so that any Python can be it.
 
@@ -17,8 +21,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -31,6 +37,11 @@ OUTPUT_MAX_BYTES = 1 << 20  # of one command: a listing of rules or sockets is s
 REQUEST_MAX_BYTES = 1 << 22  # a request holds an environment and a batch of rules
 RELAY_BYTES = 1 << 16
 DIAL_S = 2.0  # inside one machine a broker that lives accepts in a millisecond
+LOOK_S = 0.01  # between looks for what has not ended yet: a process of 400 MiB takes some hundredths of a second
+
+MARK = "CHAOSKAFKA_CLUSTER"  # set to the name of the run's directory
+MORTAL = ["setpriv", "--pdeathsig", "KILL", "--"]  # util-linux; holds over exec, and not for children of its own
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER of no time: closing sends a reset
 
@@ -46,9 +57,10 @@ class Child:
 
 
 class Supervisor:
-    """Answers requests. All of it runs in one thread."""
+    """Answers requests. All of it runs in one thread. `plain`: there are no namespaces."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plain: bool = False) -> None:
+        self._plain = plain
         self._children: dict[str, Child] = {}
         self._starts = 0
         self.kept = False
@@ -62,7 +74,7 @@ class Supervisor:
             case "signal":
                 return self._signal(request["name"], request["signal"])
             case "run":
-                return await _run(request)
+                return await _run(self._command(request), request)
             case "keep":
                 self.kept = True
                 return {}
@@ -81,8 +93,8 @@ class Supervisor:
             out = files.enter_context(open(request["stdout"], "ab", buffering=0))  # noqa: PTH123
             err = files.enter_context(open(request["stderr"], "ab", buffering=0))  # noqa: PTH123
             process = await asyncio.create_subprocess_exec(
-                *inside(request["at"], request["argv"]),
-                env=request["env"],
+                *self._command(request),
+                env=_marked(request["env"]),
                 cwd=request["cwd"],
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=out,
@@ -98,6 +110,10 @@ class Supervisor:
         ended = asyncio.create_task(process.wait())
         self._children[name] = Child(process.pid, pidfd, started_at, ended)
         return {"pid": process.pid, "started_at": started_at, "was_running": False}
+
+    def _command(self, request: dict[str, Any]) -> list[str]:
+        argv: list[str] = request["argv"]
+        return [*MORTAL, *argv] if self._plain else inside(request["at"], argv)
 
     def _state(self, name: str) -> dict[str, Any]:
         child = self._children[name]
@@ -121,12 +137,16 @@ def inside(at: str | None, argv: list[str]) -> list[str]:
     return argv if at is None else ["nsenter", f"--net={at}", "--", *argv]
 
 
-async def _run(request: dict[str, Any]) -> dict[str, Any]:
+def _marked(environment: dict[str, str]) -> dict[str, str]:
+    return {**environment, MARK: os.environ[MARK]}
+
+
+async def _run(argv: list[str], request: dict[str, Any]) -> dict[str, Any]:
     """A command to its end; killed when it takes too long. Timed here, without the way of the request."""
     began_ns = time.monotonic_ns()
     process = await asyncio.create_subprocess_exec(
-        *inside(request["at"], request["argv"]),
-        env=request["env"],
+        *argv,
+        env=_marked(request["env"]),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -190,7 +210,9 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def supervise(given: dict[str, Any]) -> None:
     """Until the lifeline is cut."""
-    supervisor = Supervisor()
+    supervisor = Supervisor(plain=given["plain"])
+    if given["plain"]:
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     lifeline = socket.socket(fileno=given["lifeline"])
     lifeline.setblocking(False)  # noqa: FBT003
     async with contextlib.AsyncExitStack() as servers:
@@ -212,7 +234,34 @@ async def supervise(given: dict[str, Any]) -> None:
             pass
         if supervisor.kept:
             await asyncio.Event().wait()
+        if given["plain"]:
+            end_children()
         os._exit(0)  # as the first process of its namespace: the kernel kills all others
+
+
+def end_children() -> None:
+    """All processes below this one, generation by generation: who loses its parent becomes ours.
+
+    Blocks for as long as that takes; whoever waits for this process, harness or heal, kills it when that is too long.
+    """
+    while children := _children():
+        for pid in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):  # asyncio waits for its own as well
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        select.select([], [], [], LOOK_S)
+
+
+def _children() -> list[int]:
+    """Of this process, those too that have ended and were not waited for."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", encoding="utf-8") as file:  # noqa: PTH123
+            if int(file.read().rpartition(")")[2].split()[1]) == os.getpid():
+                found.append(int(name))
+    return found
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 In: directories of clusters beside the locks of runs. Out: a report, as of any sweep. When a harness is killed, its
 supervisor ends, and with it all that runs inside; what is left is a directory. Only a run that was kept (`--keep`)
-still runs, and ends here. What its ledger owes ends with it, as rules and frozen processes are in there too.
+still runs, and ends here. What its ledger owes ends with it, as rules and frozen processes are in there too. Without
+namespaces, what a node or a client had started may outlive a supervisor that was killed; its environment tells whose
+it is.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from chaoskafka.clock import boot_id
+from chaoskafka.clock import boot_id, wait_until
 from chaoskafka.errors import WaitTimeout
 from chaoskafka.runtimes import locks
 from chaoskafka.runtimes.life import is_process, why_spared
 from chaoskafka.runtimes.owner import Owner, pid_namespace
+from chaoskafka.runtimes.process.supervisor import MARK
 from chaoskafka.runtimes.removal import Removal
 from chaoskafka.runtimes.report import LeftAlone, SweepReport
 
@@ -81,7 +84,8 @@ def _read(directory: Path) -> Found:
 
 def _heal(found: Found, report: SweepReport) -> None:
     removed = report.removed.setdefault(found.run_id, [])
-    if _end(found):
+    ended = _end(found)
+    if _end_strays(found.directory.name) or ended:
         removed.append("its processes")
     locks.remove_directory(found.directory)
     removed.append(str(found.directory))
@@ -98,14 +102,52 @@ def _end(found: Found) -> bool:
     except ProcessLookupError:
         return False
     try:
-        if not is_process(pid, started_ticks):
-            return False
+        if not is_process(pid, started_ticks) or select.select([descriptor], [], [], 0)[0]:
+            return False  # a stranger has its number, or it has ended and nobody has waited for it
         signal.pidfd_send_signal(descriptor, signal.SIGKILL)
         if not select.select([descriptor], [], [], ENDS_S)[0]:  # readable once it has ended, waited for or not
             raise WaitTimeout(f"waited {ENDS_S} s for process {pid} to end, the supervisor of run {found.run_id}")
     finally:
         os.close(descriptor)
     return True
+
+
+def _end_strays(directory: str) -> bool:
+    """Kill what still runs of the cluster of that name; whether there was any. Blocks. Raises WaitTimeout."""
+    mark = f"{MARK}={directory}".encode()
+
+    def killed() -> list[int]:
+        here = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+        return [pid for pid in here if _is_marked(pid, mark) and _kill_marked(pid, mark)]
+
+    first = killed()
+    wait_until("what a dead run had started to end", read=killed, good=lambda left: not left, within_s=ENDS_S)
+    return bool(first)
+
+
+def _is_marked(pid: int, mark: bytes) -> bool:
+    """Whether its environment holds the mark: empty for a process that has ended, not shown for another user's."""
+    try:
+        return pid != os.getpid() and mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _kill_marked(pid: int, mark: bytes) -> bool:
+    """SIGKILL, but to no stranger who has its number by now."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if _is_marked(pid, mark):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            return True
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def _is_here(owner: Owner) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from chaoskafka.cluster.spec import NODES_MAX, ClusterSpec
 from chaoskafka.runtimes.process import network
-from chaoskafka.runtimes.process.layout import BRIDGE, CLIENTS_MAX, PREFIX, Layout
+from chaoskafka.runtimes.process.layout import BRIDGE, CLIENTS_MAX, PREFIX, Layout, loopback
 from chaoskafka.runtimes.process.supervisor import inside
 
 SPECS = (ClusterSpec(nodes=3), ClusterSpec(controllers=NODES_MAX, brokers=NODES_MAX))
@@ -38,6 +38,19 @@ def test_every_node_is_known_by_its_name() -> None:
         "10.77.1.2 node-2",
         "10.77.1.3 node-101",
     ]
+
+
+def test_without_namespaces_every_node_has_an_address_of_its_own_on_the_loopback() -> None:
+    spec = SPECS[1]
+    plain = Layout(root=Path("/r"), spec=spec, loopback=loopback("r1"))
+    assert plain.addresses is not None
+    addresses = set(map(ip_address, plain.addresses.values()))
+    assert len(addresses) == len(spec.members)
+    assert all(address.is_loopback for address in addresses)
+    assert ip_address("127.0.0.1") not in addresses
+    assert plain.at("node-1") is None
+    assert Layout(root=Path("/r"), spec=spec).addresses is None
+    assert loopback("r1") == loopback("r1") != loopback("r2")
 
 
 def test_a_path_with_blanks_is_one_word_of_the_script() -> None:
