@@ -79,7 +79,7 @@ def _meant(word: str) -> Iterator[tuple[str, Path]]:
     is_file = os.path.isfile(word)  # noqa: PTH113 - Path's raises for what cannot be a name
     if word in scenarios_by_name() and not is_file:
         yield word, scenarios_by_name()[word]
-    elif word in suites_by_name() and not os.path.lexists(word):
+    elif word in suites_by_name() and not is_file:  # a directory of that name, such as `ci`, is meant as `ci/`
         yield from _in_suite(suites_by_name()[word])
     elif os.path.isdir(word):  # noqa: PTH112
         yield from _bounded(word, ((str(path), path) for path in sorted(_files(Path(word)))))

@@ -67,6 +67,13 @@ def test_a_directory_means_the_scenarios_in_and_below_it_but_no_suite() -> None:
     assert list(find_scenarios(["mine"])) == ["mine/a.yaml", "mine/deep/b.yaml"]
 
 
+def test_a_suite_s_name_wins_over_a_directory_of_that_name(here: Path) -> None:
+    (here / "ci").mkdir()
+    (here / "ci" / "mine.yaml").write_text(SCENARIO)
+    assert "leader-killed-fast" in find_scenarios(["ci"])
+    assert list(find_scenarios(["ci/"])) == ["ci/mine.yaml"]
+
+
 @pytest.mark.parametrize("pattern", ["mine/**/*.yaml", "mine/[ab].yaml"])
 def test_a_pattern_means_files_first(pattern: str) -> None:
     assert "mine/a.yaml" in find_scenarios([pattern])
