@@ -28,7 +28,9 @@ from chaoskafka.testing.trial import Trial
 from chaoskafka.testing.who import Topic
 from chaoskafka.verdict import Answer
 
-HANDLE_S = 60.0  # for an application to handle what lies in the log; it is asked again and again
+# For an application to handle what lies in the log; it is asked again and again. One that was killed and started again
+# waits until its former self has left the group: 45 s by default (session.timeout.ms), and has its work to do then.
+HANDLE_S = 120.0
 HANDLE_EVERY_S = 0.2
 
 Asked = str | Mapping[str, Any]

@@ -36,6 +36,7 @@ def main() -> int:
                 "group.id": "invoicing",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
+                "session.timeout.ms": 6000,  # so long one that was killed keeps its partitions from the next
             }
         ),
         producer=Producer({"bootstrap.servers": servers, "enable.idempotence": True}),
