@@ -181,11 +181,18 @@ class Follower:
 
     async def _follow(self, stream: Stream) -> None:
         """Raises NoAnswer once the controller is away, or answers what cannot be read."""
+        asked, refused = None, b""  # the newest refusal, byte for byte: most are as the one before
         while True:
-            asked = self._log.place
-            frame, answer_type = prepare(asks.fetch_metadata(asked), stream.offered)
+            if asked != self._log.place:
+                asked = self._log.place
+                frame, answer_type = prepare(asks.fetch_metadata(asked), stream.offered)
             self._tried_ns = time.monotonic_ns()
             found = await stream.exchange(frame, ANSWER_S)
+            body = found.body[4:]  # without the correlation id
+            if body == refused:
+                self._named_ns = found.sent_ns
+                await asyncio.sleep(PAUSE_S)
+                continue
             part = _partition(frames.decode(answer_type, found.body))
             if part.error_code is ErrorCode.none:
                 self._name(found, self._controller, asked.epoch)
@@ -195,6 +202,7 @@ class Follower:
                     raise NoAnswer(f"controller {self._controller}: {broken}") from broken
             else:
                 self._name(found, int(part.current_leader.leader_id), int(part.current_leader.leader_epoch))
+                refused = body
                 await asyncio.sleep(PAUSE_S)
 
     def _name(self, found: Exchange, leader: int, epoch: int) -> None:

@@ -113,18 +113,25 @@ def _headline(result: Result) -> str:
 
 def _who_led(result: Result, history: History) -> Iterator[str]:
     failing = [check for check in result.checks if check.answer is not Answer.PASS]
-    named: dict[str, list[Mapping[str, Any]]] = {}
+    named: dict[TopicPartition, list[Mapping[str, Any]]] = {}
     for check in failing:
         for row in check.evidence:
-            place = row.get("partition")
-            if isinstance(place, str) and "/" in place:
-                named.setdefault(place, []).append(row)
+            for partition in _partitions(row):
+                named.setdefault(partition, []).append(row)
     begin_ns = min((event.at_ns for event in history.events), default=0)
-    for place, rows in list(named.items())[:LED_MAX]:
-        topic, _, number = place.rpartition("/")
-        if number.isdecimal():
-            yield f"  {place}: {_leaders(history, TopicPartition(topic, int(number)), begin_ns)}"
-            yield from _instants(history, TopicPartition(topic, int(number)), rows, begin_ns)
+    for partition, rows in list(named.items())[:LED_MAX]:
+        yield f"  {partition}: {_leaders(history, partition, begin_ns)}"
+        yield from _instants(history, partition, rows, begin_ns)
+
+
+def _partitions(row: Mapping[str, Any]) -> Iterator[TopicPartition]:
+    """Those that a row of evidence names: as its partition, or among the words of where it was."""
+    for column in ("partition", "where"):
+        text = row.get(column)
+        for word in text.split(", ") if isinstance(text, str) else ():
+            topic, _, number = word.rpartition("/")
+            if topic and number.isdecimal():
+                yield TopicPartition(topic, int(number))
 
 
 def _leaders(history: History, partition: TopicPartition, begin_ns: int) -> str:

@@ -146,7 +146,7 @@ def test_a_controller_that_is_cut_off_goes_on_writing_what_is_never_committed(tm
 def test_clients_that_are_cut_off_cause_no_election_in_the_oldest_and_the_newest_line(
     tmp_path: Path, kafka: str
 ) -> None:
-    run_dir, result = play(tmp_path, QUIET, DOCKER, f"cluster.kafka={kafka}")
+    run_dir, result = play(tmp_path, QUIET, DOCKER, f'cluster.kafka="{kafka}"')
     answers = {check.word: check.answer for check in result.checks}
     assert answers == {"no_election": Answer.PASS, "took_effect": Answer.PASS, "completed": Answer.PASS}
     assert_read_to_the_end(run_dir, result)

@@ -38,6 +38,16 @@ def test_a_lost_message_is_shown_with_who_led_and_how_to_look_again(
     assert read_result(run_dir / "result.json").answer is Answer.FAIL
 
 
+def test_a_gap_is_shown_with_who_led(run: Run) -> None:
+    result = run("""
+def test_it(traffic, chaos):
+    with chaos.kill(leader_of("orders"), for_s=0.3): pass
+    traffic.verify(also={"unavailable": {"at_most_s": 0.05}})
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *unavailable: *", "*who led*", "*orders-*/0: broker * (epoch 0) from * s*"])
+
+
 def test_figures_and_further_checks(run: Run) -> None:
     run("""
 def test_it(traffic, chaos):
