@@ -149,7 +149,6 @@ class Watcher:
         """Raises NoAnswer once the broker is away."""
         loop = asyncio.get_running_loop()
         frame, answer_type = prepare(self._watch.ask, stream.offered)
-        due = loop.time()
         while True:
             self._tried_ns = time.monotonic_ns()
             found = await stream.exchange(frame, self._watch.answer_s)
@@ -163,9 +162,8 @@ class Watcher:
                     self._same.clear()
                 self._same.add(body)
             self._unchanged_ns = found.sent_ns
-            now = loop.time()
-            due = max(due + self._watch.every_s, now)  # polls that were missed are not made up for
-            await asyncio.sleep(due - now)
+            # All watchers' polls fall together, so that one wake-up serves them all; missed ones are not made up for.
+            await asyncio.sleep(self._watch.every_s - loop.time() % self._watch.every_s)
 
     def _change(self, state: State, received_ns: int) -> None:
         """Write what differs from the present state, and make `state` the present one."""
