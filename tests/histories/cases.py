@@ -293,6 +293,7 @@ FAULTS = (
     of("recovered", UNKNOWN, a.recover_a_little_late, a.starve_the_machine, reason=Reason.IMPRECISE, says="97 % of"),
     of("recovered", FAIL, a.recover_a_little_late, a.use_the_machine),
     of("recovered", FAIL, a.recover_late, a.starve_the_machine),
+    of("recovered", FAIL, a.stay_broken_as_long_as_watched, a.starve_the_machine),
     of("recovered", PASS, a.starve_the_machine),
     of("unavailable", UNKNOWN, a.starve_the_machine, limit="below", reason=Reason.IMPRECISE, says="97 % of those"),
     of("unavailable", FAIL, a.use_the_machine, limit="below"),

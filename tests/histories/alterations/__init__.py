@@ -66,6 +66,7 @@ from tests.histories.alterations.plan import (
     recover_late_on_a_starved_machine,
     recover_untimed,
     stay_broken,
+    stay_broken_as_long_as_watched,
     without_a_plan,
 )
 from tests.histories.alterations.times import (
@@ -177,6 +178,7 @@ __all__ = [
     "starve_a_consumer",
     "starve_the_machine",
     "stay_broken",
+    "stay_broken_as_long_as_watched",
     "stop_acknowledging",
     "stop_reading",
     "stop_the_audit_early",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from chaoskafka.clock import NS_PER_S
+from chaoskafka.under_load import WATCHED
 from tests.histories.alterations.gaps import never_play
 from tests.histories.copy import Copy
 
@@ -32,6 +33,12 @@ def _last_instant_ns(copy: Copy) -> int:
 
 def stay_broken(copy: Copy) -> None:
     copy.event("recovered", whole=False, within_s=None, waited_s=300.0, missing=["broker 1 is fenced"])
+
+
+def stay_broken_as_long_as_watched(copy: Copy) -> None:
+    """Never whole, and the run waited for it no longer than it does."""
+    waited_s = WATCHED * 30.0
+    copy.event("recovered", whole=False, within_s=None, waited_s=waited_s, missing=["broker 1 is fenced"], limit_s=30.0)
 
 
 def leave_unstarted(copy: Copy) -> None:
