@@ -49,7 +49,8 @@ def _lines(value: Any) -> list[str]:
 def commands(name: str) -> list[list[str]]:
     """The calls of chaoskafka in a file, as words."""
     document = yaml.safe_load((CI / name).read_text())
-    found = [line for line in scripts(document) if line.startswith("chaoskafka ")]
+    lines = [line.removeprefix("exec ") for line in scripts(document)]
+    found = [line for line in lines if line.startswith("chaoskafka ")]
     return [shlex.split(re.sub(r"\$\{\{ matrix\.kafka \}\}|\$KAFKA", "4.2", line))[1:] for line in found]
 
 

@@ -38,11 +38,13 @@ def asked_of(request: RunRequest) -> tuple[Asked, ...]:
         found, wrong = meant_by(request.scenarios)
         seeds = [(name, request.seed) for name in found]
     loaded = _load(found, request, wrong)
-    all_runs = [
+    asked = [
         (f"{name} {i}", Asked(name=name, path=found[name], scenario=loaded[name], seed=one))
         for name, seed in seeds
         for i, one in enumerate(_seeds(loaded[name], seed, request))
     ]
+    # Seeds count up from each one that failed, so two of them may mean the same run.
+    all_runs = list({one.key: (key, one) for key, one in reversed(asked)}.values())[::-1]
     if len(all_runs) > RUNS_MAX:
         raise UsageError(f"{len(all_runs)} runs in one call; at most {RUNS_MAX}")
     if request.shard is None:

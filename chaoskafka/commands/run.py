@@ -98,9 +98,9 @@ class _Book:
             page.write_text(summary(every, self.runs), encoding="utf-8")
         self._keep(every)
         judged = [(one.result, one.run_dir) for one in every if one.result is not None and one.run_dir is not None]
-        unjudged = [one.unjudged for one in every if one.result is None]
+        unjudged = [one.unjudged for one in every if one.ended_otherwise]
         write_reports(judged, unjudged, junit=self.request.junit, json_lines=self.request.json)
-        return gravest(one.code for one in every if one.code is not None)
+        return gravest(one.code for one in self.ended if one.code is not None)
 
     def _keep(self, every: Sequence[Ended]) -> None:
         """What failed, for an artifact; of older runs the newest. What cannot be done is told, and changes no code."""

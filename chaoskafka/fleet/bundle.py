@@ -6,6 +6,7 @@ In: run directories. Out: a .tar.gz below SIZE_MAX_BYTES, what says most first; 
 
 from __future__ import annotations
 
+import heapq
 import io
 import tarfile
 import zlib
@@ -16,7 +17,7 @@ from pathlib import Path
 SIZE_MAX_BYTES = 20_000_000  # many CI systems and mail servers take no more; a run of two minutes has 1-5 MB
 LOG_MAX_BYTES = 4 << 20  # of one log, its end: a broker writes some 100 KiB in a run, in trouble much more
 FILE_MAX_BYTES = 64 << 20  # read into memory; larger ones could not fit
-FILES_MAX = 5000  # of one run: a thousand partitions have 4000 tables
+FILES_MAX = 5000  # in one bundle: a thousand partitions have 4000 tables
 ENTRY_BYTES = 1024  # of tar around a file, before compression
 LEFT_OUT = "LEFT-OUT.txt"
 _FIRST = ("run.json", "result.json", "traceback.txt", "events.jsonl", "observations.jsonl")
@@ -34,9 +35,20 @@ class Bundled:
 
 def bundle(run_dirs: Sequence[Path], into: Path) -> Bundled:
     """Write `into`, atomically. What of several runs says most comes before what is large of any. Raises OSError."""
-    wanted = sorted((rank, i, path) for i, run_dir in enumerate(run_dirs) for rank, path in _ranked(run_dir))
     partial = into.with_name(f"{into.name}.partial")
-    left_out: list[str] = []
+    try:
+        done = _pack(run_dirs, partial)
+        partial.replace(into)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+    return done
+
+
+def _pack(run_dirs: Sequence[Path], partial: Path) -> Bundled:
+    ranked = [(rank, i, path) for i, run_dir in enumerate(run_dirs) for rank, path in _ranked(run_dir)]
+    wanted = heapq.nsmallest(FILES_MAX, ranked)
+    left_out = [f"{len(ranked) - len(wanted)} more files"] if len(ranked) > len(wanted) else []
     used, files = 0, 0
     with tarfile.open(partial, "w:gz") as archive:
         for _, i, path in wanted:
@@ -52,14 +64,13 @@ def bundle(run_dirs: Sequence[Path], into: Path) -> Bundled:
             _add(archive, name, data)
         if left_out:
             _add(archive, LEFT_OUT, ("\n".join(left_out) + "\n").encode())
-    partial.replace(into)
-    return Bundled(files=files, left_out=len(left_out), size_bytes=into.stat().st_size)
+    return Bundled(files=files, left_out=len(left_out), size_bytes=partial.stat().st_size)
 
 
 def _ranked(run_dir: Path) -> Iterator[tuple[tuple[int, int, str], Path]]:
     """What says most first; within a kind, small before large."""
     found = (path for path in run_dir.rglob("*") if path.is_file() and not path.is_symlink())
-    for _, path in zip(range(FILES_MAX), found, strict=False):
+    for path in found:
         relative = path.relative_to(run_dir)
         if relative.name in _FIRST and len(relative.parts) == 1:
             rank = _FIRST.index(relative.name)

@@ -192,9 +192,12 @@ class Fleet:
         if line is not None:
             child.hear(line)
             return
-        child.process.wait(GONE_S)  # it has closed its output, as the last thing it does
+        try:
+            child.process.wait(GONE_S)  # it has closed its output, as the last thing it does
+        except subprocess.TimeoutExpired:
+            child.process.kill()  # the next lines take it for dead
         assert child.reader is not None
-        child.reader.join()  # what it told us was the last that it does
+        child.reader.join(GONE_S)  # what it told us was the last that it does
         self._running.remove(child)
         self.board.close(child.progress)
         ended = child.ended(stopped=self.stop.is_set())
@@ -212,7 +215,8 @@ class Fleet:
                 pass
         for child in self._running:
             child.process.kill()
-        while self._running:
+        deadline = Deadline.after(GONE_S)
+        while self._running and deadline.left_s() > 0:
             for _ in self._hear(LOOK_S):
                 pass
 

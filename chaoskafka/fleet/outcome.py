@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from chaoskafka.ending import EXIT_OF
 from chaoskafka.errors import ExitCode, UsageError
 from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.report.as_junit import Unjudged
@@ -59,8 +60,13 @@ class Ended:
         return NOT_PLAYED if self.code is None else self.code.name.lower()
 
     @property
+    def ended_otherwise(self) -> bool:
+        """There is no result, or the run did not end as its result says: a removal failed, say. Never a pass."""
+        return self.result is None or self.code is not EXIT_OF[self.result.answer]
+
+    @property
     def unjudged(self) -> Unjudged:
-        """For reports, where there is no result."""
+        """For reports, where the result, if any, is not all."""
         return Unjudged(name=self.asked.scenario.name, problem=self.problem or f"not judged: {self.word}")
 
 

@@ -222,6 +222,15 @@ def test_what_had_not_passed_is_played_again_with_its_seed_and_its_settings(
     assert {one.scenario.topics["orders"].partitions for one in second} == {2}
 
 
+def test_a_run_that_is_meant_twice_is_played_once(nine: tuple[str, ...], tmp_path: Path) -> None:
+    first = asked_of(request(scenarios=nine[:1], settings=(), seed=5, repeat=2))
+    path = tmp_path / "results.json"
+    save_results(path, [Ended(asked=one, code=ExitCode.FAIL) for one in first], ())
+    again = asked_of(request(scenarios=(), settings=(), rerun_failed=path, repeat=2))
+    assert {one.seed for one in again} == {5, 6, 7}
+    assert len({one.key for one in again}) == len(again)
+
+
 def test_a_file_of_results_and_scenarios_beside_it_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="name none beside it"):
         asked_of(request(rerun_failed=tmp_path / "results.json"))

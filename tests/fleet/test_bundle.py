@@ -55,6 +55,24 @@ def test_it_stays_below_its_limit_and_says_what_is_missing(
     assert all(": " in line and line.endswith(" bytes") for line in missing)
 
 
+def test_what_says_least_is_left_out_of_many_files_and_that_is_said(
+    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FILES_MAX", 3)
+    done = bundle([run_dir], tmp_path / "few.tar.gz")
+    there = unpacked(tmp_path / "few.tar.gz", tmp_path / "there")
+    assert done.files == 3
+    assert "more files" in (there / LEFT_OUT).read_text()
+    assert (there / "case" / run_dir.name / "run.json").exists()
+
+
+def test_a_bundle_that_cannot_be_written_leaves_no_part_of_it(run_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        bundle([run_dir], tmp_path / "taken")
+    assert not (tmp_path / "taken.partial").exists()
+
+
 def test_of_a_long_log_its_end_is_kept(run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LOG_MAX_BYTES", 100)
     bundle([run_dir], tmp_path / "x.tar.gz")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from chaoskafka.errors import ExitCode, UsageError
 from chaoskafka.fleet.outcome import Again, Asked, Ended, read_failed, save_results
+from chaoskafka.judge import judge
 from chaoskafka.scenario.load import load_text
+from chaoskafka.verdict import Answer
+from tests.histories.builder import build
 from tests.rehearsals import SCENARIO
 
 CODES = [ExitCode.PASS, ExitCode.FAIL, ExitCode.UNKNOWN, ExitCode.ENVIRONMENT, ExitCode.INTERRUPTED, None]
@@ -28,6 +32,14 @@ def test_all_but_those_that_passed_are_played_again(tmp_path: Path) -> None:
     assert read_failed(path) == Again(runs=runs, settings=("plan[0].kill.for_s=8",))
     said = [run["ended"] for run in json.loads(path.read_text())["runs"]]
     assert said == ["pass", "fail", "unknown", "environment", "interrupted", "not_played"]
+
+
+def test_a_pass_that_could_not_be_removed_is_no_pass_in_any_report(tmp_path: Path) -> None:
+    result = replace(judge(build(tmp_path / "run")), answer=Answer.PASS)
+    (one, *_) = ended()
+    assert not replace(one, result=result).ended_otherwise
+    assert replace(one, result=result, code=ExitCode.ENVIRONMENT).ended_otherwise
+    assert one.ended_otherwise
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from confluent_kafka import Consumer, Message, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer
 
 from chaoskafka.testing import HEADER, identity
 from orders.store import Store
@@ -22,6 +22,7 @@ from orders.store import Store
 BATCH = 500
 STATUS_EVERY = 50  # orders
 FLUSH_S = 30.0
+NOT_A_MEMBER = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID}
 
 
 def main() -> int:
@@ -65,12 +66,20 @@ class Service:
 
     def _handle(self, batch: Sequence[Message]) -> None:
         if self._commits_first:
-            self._consumer.commit(asynchronous=False)
+            self._commit()
         for message in batch:
             self._invoice(message)
         self._producer.flush(FLUSH_S)
         if not self._commits_first:
+            self._commit()
+
+    def _commit(self) -> None:
+        """A member that was away for too long is refused: another one has its orders, and invoices them again, once."""
+        try:
             self._consumer.commit(asynchronous=False)
+        except KafkaException as refused:
+            if refused.args[0].code() not in NOT_A_MEMBER:
+                raise
 
     def _invoice(self, order: Message) -> None:
         who, payload = identity(order), order.value()
