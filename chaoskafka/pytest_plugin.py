@@ -73,6 +73,35 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return scenarios.collected(file_path, parent, house_of)
 
 
+@pytest.hookimpl(trylast=True)  # after others have deselected theirs
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What asks for a scenario that nobody would play is refused: it would be green for nothing."""
+    for item in items:
+        if item.get_closest_marker("scenario") is not None:
+            _refuse_unplayable(item)
+    if config.getoption("chaoskafka_scenarios"):
+        from chaoskafka.testing import scenarios  # noqa: PLC0415
+
+        scenarios.refuse_empty(config)
+
+
+def _refuse_unplayable(item: pytest.Item) -> None:
+    import unittest  # noqa: PLC0415 - only for who uses the marker
+
+    count = len(list(item.iter_markers("scenario")))
+    if count > 1:
+        raise pytest.UsageError(
+            f"{item.nodeid}: @pytest.mark.scenario: {count} of them, by its class and module too; allowed is one"
+        )
+    cls = getattr(item, "cls", None)
+    # unittest calls its methods itself, so that pytest_pyfunc_call is never reached.
+    if not isinstance(item, pytest.Function) or (cls is not None and issubclass(cls, unittest.TestCase)):
+        raise pytest.UsageError(
+            f"{item.nodeid}: @pytest.mark.scenario: on a {type(item).__name__}; "
+            "allowed are functions, and methods of a class that is no unittest.TestCase"
+        )
+
+
 def house_of(config: pytest.Config) -> House:
     """What this process has for tests with chaos, made when it is first asked for."""
     if _HOUSE not in config.stash:

@@ -5,6 +5,7 @@ Each is played as `chaoskafka run` plays it, on a cluster of its own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,27 +28,53 @@ from chaoskafka.testing.report import Report, story
 
 HouseOf = Callable[[pytest.Config], House]
 SUFFIXES = (".yaml", ".yml")
+_GAVE = pytest.StashKey[set[str]]()  # the directories that gave a file
 
 
 def collect_too(config: pytest.Config) -> None:
     """Have the directories of `--chaoskafka-scenarios` collected beside what was asked for. Raises UsageError."""
-    for name in config.getoption("chaoskafka_scenarios"):
-        path = config.invocation_params.dir / name
+    for name, path in _directories(config).items():
         if not path.is_dir():
             raise pytest.UsageError(f"--chaoskafka-scenarios {name}: no such directory")
         if str(path) not in config.args:
             config.args.append(str(path))
+    config.stash[_GAVE] = set()
 
 
 def collected(file: Path, parent: pytest.Collector, house_of: HouseOf) -> pytest.Collector | None:
     """A collector for a scenario file below one of those directories."""
-    config = parent.config
-    above = [config.invocation_params.dir / name for name in config.getoption("chaoskafka_scenarios")]
-    if file.suffix in SUFFIXES and any(file.is_relative_to(each.resolve()) for each in above):
-        found: ScenarioFile = ScenarioFile.from_parent(parent, path=file)
-        found.house_of = house_of
-        return found
-    return None
+    if file.suffix not in SUFFIXES:
+        return None
+    # A directory may be reached by links, and may hold links that lead out of it.
+    places = (file, file.resolve())
+    above = [
+        name
+        for name, path in _directories(parent.config).items()
+        if any(place.is_relative_to(each) for place in places for each in (path, path.resolve()))
+    ]
+    if not above:
+        return None
+    parent.config.stash[_GAVE].update(above)
+    found: ScenarioFile = ScenarioFile.from_parent(parent, path=file)
+    found.house_of = house_of
+    return found
+
+
+def refuse_empty(config: pytest.Config) -> None:
+    """Once all is collected: a directory without a scenario file would be green for nothing. Raises UsageError."""
+    for name in _directories(config):
+        if name not in config.stash[_GAVE]:
+            raise pytest.UsageError(
+                f"--chaoskafka-scenarios {name}: no scenario was collected there; "
+                f"allowed is a directory with files *{', *'.join(SUFFIXES)} that pytest does not ignore"
+            )
+
+
+def _directories(config: pytest.Config) -> dict[str, Path]:
+    """As they were given, and absolute, links not followed: as pytest has the files that it finds below."""
+    here = config.invocation_params.dir
+    names = config.getoption("chaoskafka_scenarios")
+    return {name: Path(os.path.abspath(here / name)) for name in names}  # noqa: PTH100 - resolve follows links
 
 
 class ScenarioFile(pytest.File):

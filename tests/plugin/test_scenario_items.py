@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from chaoskafka.runtimes.fake.lies import Lie
@@ -60,3 +62,46 @@ def test_a_slip_in_a_scenario_is_told_before_anything_runs(run: Run, fake: Fake,
     result.stdout.fnmatch_lines(["*slip.yaml:*no fault is called 'kil'; did you mean 'kill'?*"])
     assert rehearsal.kafka is None
     assert run("", "--chaoskafka-scenarios=nowhere").ret == pytest.ExitCode.USAGE_ERROR
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            """
+import unittest
+class TestIt(unittest.TestCase):
+    @pytest.mark.scenario("a.yaml")
+    def test_it(self): pass
+""",
+            "*test_it: @pytest.mark.scenario: on a TestCaseFunction; allowed are functions*",
+        ),
+        (
+            """
+@pytest.mark.scenario("a.yaml")
+@pytest.mark.scenario("b.yaml")
+def test_it(): pass
+""",
+            "*test_it: @pytest.mark.scenario: 2 of them*allowed is one",
+        ),
+    ],
+    ids=["unittest", "two"],
+)
+def test_a_marker_that_nobody_would_play_is_refused(run: Run, text: str, told: str) -> None:
+    result = run(text)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([told])
+
+
+def test_a_directory_is_followed_through_links_and_may_not_be_empty(
+    run: Run, pytester: pytest.Pytester, tmp_path: Path
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "killed.yaml").write_text(SCENARIO)
+    (pytester.path / "link").symlink_to(tmp_path / "real")
+    result = run("def test_plain(): pass\n", "--chaoskafka-scenarios=link", "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["*link/killed.yaml::killed", "2 tests collected*"])
+    pytester.mkdir("empty")
+    result = run("def test_plain(): pass\n", "--chaoskafka-scenarios=empty")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--chaoskafka-scenarios empty: no scenario was collected there*"])
