@@ -35,11 +35,13 @@ class Application:
         self._launch, self._guard = launch, guard
         self._process: ClientProcess | None = None
         self._asked = False  # to end
+        self._ends: list[str] = []  # unasked ones, of processes before this one or before it was asked
 
     def start(self) -> Self:
         """Blocks until the process was started. Raises UsageError while it runs, EnvironmentFailure."""
         if self._process is not None and self._process.exited() is None:
             raise UsageError(f"application {self.name} runs already")
+        self._remember()
         with self._guard.work():
             self._process, self._asked = self._launch(), False
         return self
@@ -74,12 +76,14 @@ class Application:
 
     def kill(self) -> None:
         """SIGKILL, as a machine that fails would. Blocks until it is dead."""
+        self._remember()
         self._asked = True
         self._running.kill()
         self._running.wait(within_s=KILLED_S)
 
     def stop(self, *, within_s: float = END_S) -> ExitStatus:
         """SIGTERM. Blocks. Raises WaitTimeout when it does not end."""
+        self._remember()
         self._asked = True
         self._running.terminate()
         return self._running.wait(within_s=within_s)
@@ -103,10 +107,16 @@ class Application:
         return self.directory
 
     def ended_unasked(self) -> str:
-        """How, with its last words; empty: it runs, or was asked to end."""
+        """How, each time, with its last words; empty: it only ever ended when it was asked to."""
+        self._remember()
+        return "\n".join(self._ends)
+
+    def _remember(self) -> None:
+        """An end that nobody asked for stays a finding, whatever the test does with the application then."""
         if self._process is None or self._asked or (end := self._process.exited()) is None:
-            return ""
-        return f"application {self.name} ended by itself: {end}{self._last_words()}"
+            return
+        self._asked = True  # this end is told once
+        self._ends.append(f"application {self.name} ended by itself: {end}{self._last_words()}")
 
     def _last_words(self) -> str:
         path = self.collect() / "stderr.log"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from chaoskafka.cluster.abilities import ClientProcess, ExitStatus
 from chaoskafka.history.identity import Identity, encode
+from chaoskafka.progress import Silent
 from chaoskafka.testing import HEADER, Seen, identity
+from chaoskafka.testing.application import Application
+from chaoskafka.testing.guard import Guard
 from chaoskafka.testing.handled import compare
 from chaoskafka.testing.ids import id_of
 from tests.plugin.conftest import Run, latest
@@ -129,3 +135,45 @@ def test_early(kafka_cluster): kafka_cluster.application(["true"])
             "*application application: no-such-command: No such file*",
         ]
     )
+
+
+class Gone:
+    """A process that has ended by itself, or runs."""
+
+    def __init__(self, *, ended: bool) -> None:
+        self.ended = ended
+
+    def exited(self) -> ExitStatus | None:
+        return ExitStatus(code=3, signal=None) if self.ended else None
+
+    def wait(self, *, within_s: float) -> ExitStatus:
+        return ExitStatus(code=3, signal=None)
+
+    def kill(self) -> None:
+        self.ended = True
+
+    terminate = kill
+
+    def collect(self, into: Path) -> None: ...
+
+
+@pytest.mark.parametrize("then", ["kill", "stop", "start"])
+def test_an_end_that_nobody_asked_for_is_remembered(then: str, tmp_path: Path) -> None:
+    processes = [Gone(ended=True), Gone(ended=False)]
+    shop = Application("shop", lambda: cast("ClientProcess", processes.pop(0)), tmp_path, Guard(Silent())).start()
+    getattr(shop, then)()
+    for _ in range(2):
+        assert (
+            shop.ended_unasked()
+            == "application shop ended by itself: ExitStatus(code=3, signal=None, out_of_memory=False)"
+        )
+    if then == "start":
+        shop.kill()
+        assert shop.ended_unasked().count("ended by itself") == 1
+
+
+def test_an_end_that_was_asked_for_is_none(tmp_path: Path) -> None:
+    shop = Application("shop", lambda: cast("ClientProcess", Gone(ended=False)), tmp_path, Guard(Silent())).start()
+    assert shop.ended_unasked() == ""
+    shop.kill()
+    assert shop.start().ended_unasked() == ""
