@@ -178,6 +178,8 @@ def pytest_runtest_makereport(
     if call.excinfo is not None:
         call.excinfo = statuses.trimmed(call.excinfo)
     report = yield
+    if call.excinfo is not None:
+        statuses.no_xfail(report, call.excinfo)
     if report.failed and call.excinfo is not None:
         statuses.mark(report, call.excinfo.value)
     if report.when == "call":

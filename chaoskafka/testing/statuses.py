@@ -37,6 +37,16 @@ def trimmed(excinfo: pytest.ExceptionInfo[BaseException]) -> pytest.ExceptionInf
     return excinfo if shown is None else pytest.ExceptionInfo.from_exception(error.with_traceback(shown))
 
 
+def no_xfail(report: pytest.TestReport, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """`xfail` expects a finding: where the question was not answered, or not asked, there is none."""
+    error = excinfo.value
+    if hasattr(report, "wasxfail") and isinstance(error, ChaosKafkaError | pytest.UsageError):
+        why = f"it does not cover what is no finding: {report.wasxfail or 'no reason given'}"
+        report.sections.append(("xfail", why))
+        del report.wasxfail
+        report.outcome = "failed"
+
+
 def mark(report: pytest.TestReport, error: BaseException) -> None:
     """Note on a report what kind of end it was.
 
@@ -46,10 +56,6 @@ def mark(report: pytest.TestReport, error: BaseException) -> None:
         report.longrepr = told(error)
     if isinstance(error, Inconclusive) or (report.when == "call" and is_inconclusive(error)):
         report.chaoskafka_inconclusive = next(iter(str(error).splitlines()), type(error).__name__)  # type: ignore[attr-defined]
-
-
-def is_marked(report: pytest.TestReport) -> bool:
-    return bool(getattr(report, "chaoskafka_inconclusive", ""))
 
 
 def as_error(config: pytest.Config, report: pytest.TestReport) -> None:

@@ -134,3 +134,25 @@ def test_inconclusive_is_an_error_to_junit(run: Run, pytester: pytest.Pytester) 
     assert str(error.get("message")).startswith("INCONCLUSIVE: ")
     assert "took_effect" in str(error.text)
     assert [each.tag for each in second] == ["failure"]
+
+
+def test_xfail_covers_findings_only(run: Run, fake: Fake) -> None:
+    """What was not answered, or not asked, ends as it would without the marker."""
+    result = run("""
+from chaoskafka.errors import EnvironmentFailure
+from chaoskafka.testing import Broken
+
+@pytest.fixture
+def no_cluster(kafka_cluster): raise EnvironmentFailure("the cluster never started")
+
+@pytest.mark.xfail
+def test_found(kafka_cluster): raise Broken("1 lost")
+
+@pytest.mark.xfail(reason="bug 7")
+def test_not_answered(traffic): traffic.verify()
+
+@pytest.mark.xfail(strict=True)
+def test_no_cluster(no_cluster): pass
+""")
+    assert result.parseoutcomes() == {"xfailed": 1, "inconclusive": 1, "errors": 1}
+    result.stdout.fnmatch_lines(["*- xfail -*", "it does not cover what is no finding: bug 7*"])
