@@ -15,7 +15,7 @@ import polars as pl
 from chaoskafka.history.doubt import Doubt, Reason, fault_doubts, observer_clock_doubts, tell
 from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.read import History
-from chaoskafka.history.views import acted
+from chaoskafka.history.views import acted, recovery
 from chaoskafka.timing.leadership import answers
 from chaoskafka.timing.spans import deed_of
 from chaoskafka.timing.written import Log, last_before, log_of
@@ -51,10 +51,14 @@ def _unread(history: History, log: Log) -> Iterator[Doubt]:
         return
     if not history.observations.filter(pl.col("kind") == "log_skipped").is_empty():
         yield Doubt(Reason.NOT_OBSERVED, "metadata log", "its beginning was gone: epochs could not be counted")
+    whole = recovery(history)
     for fault in acted(history):
-        until_ns = fault.healed_ns or fault.healing_ns
-        if until_ns is None or log.read_to_ns < until_ns:
-            yield Doubt(Reason.NOT_OBSERVED, f"fault {fault.index}", "the metadata log was not read to its end")
+        healed_ns = fault.healed_ns or fault.healing_ns
+        end_ns = healed_ns if whole is None else whole.at_ns
+        # An election that the heal brings about is one too: the log must reach as far as moves are judged.
+        if healed_ns is None or end_ns is None or log.read_to_ns < min(_next_ns(history, fault), end_ns):
+            text = "the metadata log was not read until what came next, or until the cluster was whole again"
+            yield Doubt(Reason.NOT_OBSERVED, f"fault {fault.index}", text)
 
 
 def _moved(history: History, log: Log, fault: FaultWindow) -> Iterator[Evidence]:

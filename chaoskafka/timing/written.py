@@ -102,8 +102,8 @@ def log_of(history: History) -> Log:
     linger_ns = linger_ms(history) * NS_PER_MS
     on_disk = lines_on_disk(history)
     if differences(records_of(kept), on_disk):
-        kept = [*map(dict, on_disk), *(row for row in kept if row["kind"] == "log_committed")]
-    found = Log(read_to_ns=max((row["hi_ns"] for row in kept), default=0), applied=_applied(seen))
+        kept = _joined(kept, on_disk)
+    found = Log(read_to_ns=max((row["hi_ns"] for row in records_of(kept)), default=0), applied=_applied(seen))
     for row in kept:
         _take(found, row, linger_ns)
     return found
@@ -134,7 +134,7 @@ def log_troubles(history: History) -> list[str]:
 
 
 def linger_ms(history: History) -> int:
-    """By how much a batch's timestamp may be early (see judge: detect); the largest of all nodes."""
+    """By how much a batch's timestamp may be early (docs/timing.md, detect); the largest of all nodes."""
     told = [of[LINGER] for of in history.header.broker_settings.values() if LINGER in of]
     return max(map(int, told), default=0) + 1 if told else 0
 
@@ -160,6 +160,21 @@ def _uncut(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif row["kind"] != "log_skipped":
             kept.append(row)
     return kept
+
+
+def _joined(live: list[dict[str, Any]], on_disk: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What is on disk; of what was read live, only what it does not reach.
+
+    A node's disk may begin late or end early. Beyond its end an older leader's records were cut off, unseen.
+    """
+    first, last = on_disk[0]["offset"], on_disk[-1]
+    records = records_of(live)
+    before = [dict(row) for row in records if row["offset"] < first]
+    beyond = [
+        dict(row) for row in records if row["offset"] > last["offset"] and row["quorum_epoch"] >= last["quorum_epoch"]
+    ]
+    committed = [row for row in live if row["kind"] == "log_committed"]
+    return [*before, *map(dict, on_disk), *beyond, *committed]
 
 
 def _take(log: Log, row: dict[str, Any], linger_ns: int) -> None:

@@ -331,6 +331,7 @@ TIMES = (
     of("no_election", FAIL, a.elect_an_internal_leader, also={"new_leader"}, says="__consumer_offsets/7"),
     of("no_election", UNKNOWN, a.elect_nobody, also={"new_leader"}, reason=Reason.NOT_OBSERVED),
     of("no_election", UNKNOWN, a.lead_on_half_read, also={"new_leader"}, reason=Reason.NOT_OBSERVED),
+    of("no_election", UNKNOWN, a.lead_on_read_to_the_heal, also={"new_leader"}, reason=Reason.NOT_OBSERVED),
     of("no_election", UNKNOWN, a.observe_nothing, reason=Reason.NOT_OBSERVED),
     of("no_election", UNKNOWN, a.move_the_observer_to_another_clock, reason=Reason.TWO_CLOCKS),
 )

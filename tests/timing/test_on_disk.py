@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chaoskafka.history.read import History
+from chaoskafka.history.tables import TopicPartition
 from chaoskafka.judge import judged
 from chaoskafka.timing.on_disk import lines_on_disk
 from chaoskafka.timing.written import log_of, log_troubles
@@ -90,3 +91,19 @@ def test_without_a_log_on_disk_there_is_nothing_to_compare(run: Copy) -> None:
     assert lines_on_disk(run.history) == []
     assert log_troubles(run.history) == []
     assert log_of(run.history).was_read
+
+
+def test_what_the_disk_does_not_reach_is_taken_from_what_was_read_live(run: Copy) -> None:
+    """A difference elsewhere leaves that the only source of it."""
+    lines = told(run)
+    next(line for line in lines if line["kind"] == "log_partition" and line["epoch"] > 0)["leader"] = 77
+    last = lines[-1]
+    place = {"kind": "log_partition", "topic": "late", "partition": 0, "isr": [1], "replicas": [1], "epoch": 1}
+    beyond = {key: last[key] for key in ("lo_ns", "hi_ns", "quorum_epoch")}
+    beyond |= {"offset": last["offset"] + 2, "last_offset": last["offset"] + 2}
+    cut = beyond | {"offset": last["offset"] + 1, "quorum_epoch": last["quorum_epoch"] - 1, "hi_ns": 10**18}
+    tell(run, [*lines, place | cut | {"leader": 2}, place | beyond | {"leader": 1, "hi_ns": last["hi_ns"] + 5}])
+    assert log_troubles(run.history) != []
+    log = log_of(run.history)
+    assert [row.leader for row in log.partitions[TopicPartition("late", 0)]] == [1]
+    assert log.read_to_ns == last["hi_ns"] + 5

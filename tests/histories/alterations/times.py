@@ -158,6 +158,15 @@ def lead_on_half_read(copy: Copy) -> None:
     copy.lines("observations.jsonl", lambda row: None if row["kind"] == "log_noop" else row)
 
 
+def lead_on_read_to_the_heal(copy: Copy) -> None:
+    """Nobody was elected as long as the log was read, which ended with the heal: that may have brought one about."""
+    lead_on(copy)
+    healed_ns = acted(copy.history)[0].healed_ns
+    assert healed_ns is not None
+    read = {"lo_ns": healed_ns, "hi_ns": healed_ns + 1}
+    copy.lines("observations.jsonl", lambda row: row | read if row["kind"] == "log_noop" else row)
+
+
 def elect_an_internal_leader(copy: Copy) -> None:
     """An election of an internal partition: no client sees it, and no broker was asked about it."""
     lead_on(copy)
