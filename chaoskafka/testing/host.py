@@ -6,8 +6,10 @@ ports, where the engine may accept connections for a broker that is dead; the ru
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -32,6 +34,7 @@ class HostProcess:
         ours = {"CHAOSKAFKA_DIR": str(directory), "PYTHONUNBUFFERED": "1"}
         self._out = directory / "stdout.log"
         self._from = self._out.stat().st_size if self._out.exists() else 0  # what one before it said does not count
+        self._swept = False  # what it started was killed after its end
         with self._out.open("ab") as out, (directory / "stderr.log").open("ab") as err:
             try:
                 self._process = subprocess.Popen(
@@ -56,19 +59,29 @@ class HostProcess:
         return next((status for line in reversed(lines) if (status := parse_status(line)) is not None), None)
 
     def exited(self) -> ExitStatus | None:
+        """How it ended, with all that it started; None while it runs."""
         code = self._process.poll()
         if code is None:
             return None
+        if not self._swept:  # once: later the number may be another's
+            self._swept = True
+            self._signal(signal.SIGKILL)
         return ExitStatus(code=code if code >= 0 else None, signal=-code if code < 0 else None)
 
     def terminate(self) -> None:
-        """SIGTERM. Harmless when it has ended."""
-        self._process.terminate()
+        """SIGTERM, to all that it started too. Harmless when it has ended."""
+        if self.exited() is None:
+            self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """SIGKILL, to all that it started too. Harmless when it has ended."""
-        if self._process.poll() is None:
-            os.killpg(self._process.pid, 9)
+        if self.exited() is None:
+            self._signal(signal.SIGKILL)
+
+    def _signal(self, number: signal.Signals) -> None:
+        # The group may be gone already, or hold only what took another user's rights.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
 
     def wait(self, *, within_s: float) -> ExitStatus:
         """Raises WaitTimeout."""

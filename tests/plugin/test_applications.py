@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import ClientProcess, ExitStatus
 from chaoskafka.history.identity import Identity, encode
 from chaoskafka.progress import Silent
@@ -16,6 +17,7 @@ from chaoskafka.testing import HEADER, Seen, identity
 from chaoskafka.testing.application import Application
 from chaoskafka.testing.guard import Guard
 from chaoskafka.testing.handled import compare
+from chaoskafka.testing.host import HostProcess
 from chaoskafka.testing.ids import id_of
 from tests.plugin.conftest import Run, latest
 
@@ -177,3 +179,28 @@ def test_an_end_that_was_asked_for_is_none(tmp_path: Path) -> None:
     assert shop.ended_unasked() == ""
     shop.kill()
     assert shop.start().ended_unasked() == ""
+
+
+@pytest.mark.parametrize("end", ["terminate", "kill", "by itself"])
+def test_what_it_started_ends_with_it(end: str, tmp_path: Path) -> None:
+    """A child that lets SIGTERM pass, too."""
+    child = 'trap \'\' TERM; sleep 60 & echo "{\\"child\\": $!}"; trap - TERM; '
+    process = HostProcess("shop", ["sh", "-c", child + ("exit 3" if end == "by itself" else "wait")], {}, tmp_path)
+    status = wait_until("its child", read=process.latest, good=bool, within_s=10)
+    assert status is not None
+    if end != "by itself":
+        getattr(process, end)()
+    process.wait(within_s=10)
+    assert process.exited() == process.wait(within_s=10)
+    wait_until("its child to end", read=lambda: _runs(status["child"]), good=lambda runs: not runs, within_s=10)
+    process.terminate()
+    process.kill()
+
+
+def _runs(pid: int) -> bool:
+    """Whether it does; one that nobody has reaped does not."""
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
