@@ -45,9 +45,7 @@ class Options:
 def options(config: pytest.Config) -> Options:
     """Raises pytest.UsageError."""
     seed = _given(config, "seed")
-    cluster = yaml.safe_load(config.getini("chaoskafka_cluster") or "{}")
-    if not isinstance(cluster, Mapping):
-        raise pytest.UsageError(f"chaoskafka_cluster: expected a mapping such as {{nodes: 3}}, got {cluster!r}")
+    cluster = _cluster(config.getini("chaoskafka_cluster") or "{}")
     out = Path(_given(config, "out") or "runs")
     return Options(
         runtime=RuntimeName(_choice("runtime", _given(config, "runtime") or RuntimeName.DOCKER, RuntimeName)),
@@ -85,6 +83,18 @@ def asked_of(item: pytest.Item, found: Options) -> tuple[ClusterSpec, Scope]:
 def _given(config: pytest.Config, name: str) -> str:
     option = config.getoption(f"chaoskafka_{name}")
     return str(option or os.environ.get(f"CHAOSKAFKA_{name.upper()}") or config.getini(f"chaoskafka_{name}"))
+
+
+def _cluster(text: str) -> Mapping[str, Any]:
+    try:
+        cluster = yaml.safe_load(text)
+    except yaml.YAMLError as wrong:
+        raise pytest.UsageError(
+            f"chaoskafka_cluster: {text!r} is no YAML; expected a mapping such as {{nodes: 3}}\n{wrong}"
+        ) from wrong
+    if not isinstance(cluster, Mapping):
+        raise pytest.UsageError(f"chaoskafka_cluster: expected a mapping such as {{nodes: 3}}, got {cluster!r}")
+    return cluster
 
 
 def _choice(name: str, value: str, allowed: type[RuntimeName] | type[Scope]) -> str:

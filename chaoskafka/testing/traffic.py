@@ -82,11 +82,6 @@ class Traffic:
         else:
             self.trial.leave()
 
-    def wait_steady(self, *, within_s: float = 60.0) -> None:
-        """Until every partition is being served right now. Blocks. Raises WaitTimeout."""
-        with self._guard.work():
-            self.trial.traffic.wait_steady(within_s=within_s, clock=self._guard.clock)
-
     def acknowledged(self) -> list[str]:
         """The ids of all messages that a client was told are stored. Ends the load first. Blocks."""
         self.trial.finish()

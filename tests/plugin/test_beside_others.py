@@ -133,3 +133,9 @@ def test_options_are_checked(run: Run) -> None:
         result = run(KILL, option)
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines([told])
+
+
+def test_a_slip_in_the_ini_file_is_told_with_its_setting(run: Run) -> None:
+    result = run("def test_it(kafka_cluster): pass", "-o", "chaoskafka_cluster={nodes: 3")
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*chaoskafka_cluster: '{nodes: 3' is no YAML; expected a mapping*"])
