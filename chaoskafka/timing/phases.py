@@ -19,7 +19,7 @@ from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.kept import once
 from chaoskafka.history.read import History
 from chaoskafka.history.tables import TopicPartition
-from chaoskafka.history.views import acted, groups, rivals
+from chaoskafka.history.views import acted, groups, recovery, rivals
 from chaoskafka.timing import bounds
 from chaoskafka.timing.bounds import Bound, Hit, Timers
 from chaoskafka.timing.failover import failover
@@ -32,6 +32,7 @@ ROWS_MAX = 20_000  # of one run: some hundred failovers of fifty partitions; rep
 
 NOT_READ = "nobody read the metadata log"
 NOT_SEEN = "it was not seen"
+FULL_BEFORE = "all replicas were in sync before the healing began, and stayed so"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,21 +236,26 @@ def _in_sync(
     """That the in-sync set shrank, and that it was full again."""
     if old is None or not old.is_full:
         return
-    shrunk = next((row for row in later if not row.is_full), None)
+    whole = recovery(scene.history)  # brokers that are stopped at the end leave the set too
+    until_ns = float("inf") if whole is None else whole.at_ns
+    lacking = [row for row in later if not row.is_full and row.written.hi_ns <= until_ns]
     bound = bounds.shrink(scene.hit, scene.timers)
-    if shrunk is None:
+    if not lacking:
         if bound.whole is not None and scene.hit.brokers & set(old.replicas):
             named = ("partition", str(partition), "shrink", "deed", "a replica is dropped")
             yield _row(scene, *named, note=NOT_SEEN, **_bounded(bound))
         return
-    at = scene.span(shrunk.written)
+    at = scene.span(lacking[0].written)
     named = ("partition", str(partition), "shrink", "deed", "a replica is dropped")
     yield _row(scene, *named, took=at, at=at, **_bounded(bound))
-    full = next((row for row in later if row.offset > shrunk.offset and row.is_full), None)
+    full = next((row for row in later if row.offset > lacking[-1].offset and row.is_full), None)
     named = ("partition", str(partition), "in_sync", "healing begins", "all replicas are in sync")
     healing_ns = scene.fault.healing_ns
     if full is None or healing_ns is None:
         yield _row(scene, *named, note=NOT_SEEN)
+        return
+    if full.written.hi_ns <= healing_ns:  # between two deaths of a crash loop, say
+        yield _row(scene, *named, note=FULL_BEFORE)
         return
     took = after(full.written, Span(healing_ns, healing_ns), scene.stalls)
     yield _row(scene, *named, took=took, at=scene.span(full.written))

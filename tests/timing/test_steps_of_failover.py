@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chaoskafka.history.read import open_history
-from chaoskafka.timing.phases import NOT_READ, NOT_SEEN, phases
+from chaoskafka.timing.phases import FULL_BEFORE, NOT_READ, NOT_SEEN, phases
 from chaoskafka.timing.times import Interval, PhaseTime
 from tests.histories.builder import build
 from tests.histories.copy import Copy
@@ -105,6 +105,36 @@ def test_steps_that_come_after_the_healing_count_from_it(run: Copy) -> None:
     assert [row.subject for row in found(run, "in_sync")] == ["orders/0", "orders/1"]
     assert len(found(run, "shrink")) == 2
     assert found(run, "home") == [], "nobody asked for it"
+
+
+def in_sync_set(run: Copy, at_ns: int, isr: list[int]) -> None:
+    """The controllers' log says so too, of the first partition."""
+    lines = [json.loads(line) for line in (run.run_dir / "observations.jsonl").read_text().splitlines()]
+    rows = [row for row in lines if row["kind"] == "log_partition" and row["partition"] == 0]
+    at = next(at for at, row in enumerate(lines) if row["lo_ns"] > at_ns and row["kind"].startswith("log_"))
+    last = max(row["offset"] for row in lines[:at] if row.get("kind") == "log_partition")
+    more = rows[1] | {"isr": isr, "lo_ns": at_ns, "hi_ns": at_ns + MS, "offset": last, "last_offset": last}
+    told = [*lines[:at], more, *lines[at:]]
+    (run.run_dir / "observations.jsonl").write_text("".join(json.dumps(row) + "\n" for row in told))
+
+
+def test_a_set_that_was_full_in_between_is_not_yet_full_again(run: Copy) -> None:
+    in_sync_set(run, SHAPE.elected_ns + 100 * MS, [1, 2, 3])
+    in_sync_set(run, SHAPE.elected_ns + 200 * MS, [2, 3])
+    row = one(run, "in_sync", "orders/0")
+    assert around(row.took, SHAPE.heal_s + 0.29, SHAPE.heal_s + 0.296)
+
+
+def test_a_set_that_was_full_all_through_the_healing_has_no_figure(run: Copy) -> None:
+    in_sync_set(run, SHAPE.elected_ns + 100 * MS, [1, 2, 3])
+    row = one(run, "in_sync", "orders/0")
+    assert (row.took, row.at, row.note) == (None, None, FULL_BEFORE)
+
+
+def test_brokers_that_are_stopped_at_the_end_leave_the_set_and_change_no_figure(run: Copy) -> None:
+    in_sync_set(run, SHAPE.recovered_ns + 1000 * MS, [3])
+    row = one(run, "in_sync", "orders/0")
+    assert around(row.took, SHAPE.heal_s + 0.29, SHAPE.heal_s + 0.296)
 
 
 def test_gaps_stand_beside_their_resolution(run: Copy) -> None:
