@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from chaoskafka.history.promises import FORBIDDEN
 from chaoskafka.report.result import CheckResult
 from chaoskafka.scenario.control import Control, Given
 from chaoskafka.scenario.model import ALWAYS_ON
@@ -41,6 +42,9 @@ def _verdict(control: Control, checks: Sequence[CheckResult], faults: Sequence[F
     if short:
         told = "; ".join(f"{check.word} found {check.found}, at least {_wanted(control, check)}" for check in short)
         return Verdict.failed(f"it was not noticed: {told}", counted=len(asked), found=len(short))
+    if broken := [check.word for check in asked if _breaks_a_promise(check)]:
+        text = f"{', '.join(broken)}: something that the settings forbid, so not what this control brings about"
+        return Verdict.failed(text, counted=len(asked), found=len(broken))
     if unknown := [check.word for check in asked if check.answer is Answer.UNKNOWN]:
         return Verdict.unknown(f"{', '.join(unknown)}: unknown", counted=len(asked))
     told = "; ".join(f"{check.word} found {check.found}, at least {_wanted(control, check)}" for check in asked)
@@ -69,3 +73,8 @@ def _wanted(control: Control, check: CheckResult) -> int:
 
 def _enough(control: Control, check: CheckResult) -> bool:
     return check.answer is Answer.FAIL and check.found >= _wanted(control, check)
+
+
+def _breaks_a_promise(check: CheckResult) -> bool:
+    """Forbidden anomalies are the first of the evidence, so it tells of all of them, however many there are."""
+    return check.answer is Answer.FAIL and any(row.get("label") == FORBIDDEN for row in check.evidence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -20,6 +21,8 @@ from tests.rehearsals import SCENARIO, rehearse
 
 LOST, EFFECT = "no_lost_acknowledged", "took_effect"
 CONTROL = Control(fails={LOST: AtLeast(at_least=100)}, given=Given.LEADER_CHANGED)
+
+FIRST_FORBIDDEN = ("forbidden", "permitted")
 
 
 def check(word: str, answer: Answer = Answer.PASS, found: int = 0, consequence_of: str | None = None) -> CheckResult:
@@ -50,6 +53,14 @@ def test_one_that_fails_as_it_must_passes_and_its_failure_is_expected() -> None:
     assert (verdict.answer, verdict.counted) == (Answer.PASS, 1)
     assert verdict.summary == f"failed as it must: {LOST} found 812, at least 100"
     assert {each.word for each in checks if each.expected} == {LOST, "offsets_agree"}
+
+
+@pytest.mark.parametrize(("labels", "answer"), [(("permitted",), Answer.PASS), (FIRST_FORBIDDEN, Answer.FAIL)])
+def test_what_the_settings_forbid_is_no_doing_of_the_recipe(labels: tuple[str, ...], answer: Answer) -> None:
+    lost = replace(GOOD[3], evidence=tuple({"label": label} for label in labels))
+    checks, verdict = judge_control(CONTROL, [*GOOD[:3], lost], [moved()])
+    assert verdict.answer is answer
+    assert any(each.expected for each in checks) is (answer is Answer.PASS)
 
 
 def test_another_failure_is_never_expected() -> None:
@@ -85,7 +96,8 @@ def test_what_did_not_come_about_leaves_it_unknown(
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return SCENARIO + "control: {fails: {no_lost_acknowledged: {at_least: 1}}, given: leader_changed}\n"
+    unsafe = SCENARIO.replace("message_bytes: 60", "message_bytes: 60, acks: 1")  # or a loss would be forbidden
+    return unsafe + "control: {fails: {no_lost_acknowledged: {at_least: 1}}, given: leader_changed}\n"
 
 
 def test_a_run_that_loses_what_it_must_passes_in_every_report(text: str, tmp_path: Path) -> None:
