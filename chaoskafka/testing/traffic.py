@@ -6,6 +6,7 @@ No test is green for nothing: a report exists only if every check passed; what n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +33,9 @@ from chaoskafka.verdict import Answer
 # waits until its former self has left the group: 45 s by default (session.timeout.ms), and has its work to do then.
 HANDLE_S = 120.0
 HANDLE_EVERY_S = 0.2
+# Between two readings that must be equal before the last is judged: a message that is handled twice is so after the
+# first time, and what an application writes in batches it writes within a second or so.
+HANDLED_APART_S = 2.0
 
 Asked = str | Mapping[str, Any]
 Ids = Iterable[str]
@@ -143,30 +147,30 @@ class Traffic:
         return list(named.values())
 
     def _handled(self, seen: Ids | Callable[[], Ids]) -> Handled:
-        """What the application handled, once it is complete or its time is up. Blocks."""
+        """What the application handled, once it is complete and rests, or its time is up. Blocks."""
         stored = stored_ids(open_history(self.run_dir))
-        ask: Callable[[], Ids] = seen if callable(seen) else lambda: seen
-        latest = compare(stored, ask())
+        if not callable(seen):
+            return compare(stored, seen)
+        latest: Handled | None = None
+        is_same = False
 
         def read() -> Handled:
-            nonlocal latest
-            latest = compare(stored, ask())
+            nonlocal latest, is_same
+            before, latest = latest, compare(stored, seen())
+            is_same = before == latest
             return latest
 
-        if callable(seen):
-            try:
-                with self._guard.work():
-                    wait_until(
-                        "the application to handle every message",
-                        read=read,
-                        good=lambda handled: not handled.lost,
-                        within_s=HANDLE_S,
-                        every_s=HANDLE_EVERY_S,
-                        clock=self._guard.clock,
-                        describe=str,
-                    )
-            except WaitTimeout:
-                pass  # what is missing is lost, and told
+        def wait(good: Callable[[Handled], bool], every_s: float) -> None:
+            what = "the application to handle every message, and to rest"
+            wait_until(
+                what, read=read, good=good, within_s=HANDLE_S, every_s=every_s, clock=self._guard.clock, describe=str
+            )
+
+        with self._guard.work(), suppress(WaitTimeout):  # what is missing is lost, and told
+            wait(lambda handled: not handled.lost, HANDLE_EVERY_S)
+            self._guard.clock.pause(HANDLED_APART_S)
+            wait(lambda _: is_same, HANDLED_APART_S)
+        assert latest is not None
         return latest
 
     def _wrong(

@@ -10,6 +10,7 @@ import pytest
 from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.rehearsal import Rehearsal
 from chaoskafka.runtimes.fake.lies import Lie
+from chaoskafka.testing import traffic
 from tests.rehearsals import hurry
 
 INI = """
@@ -37,6 +38,7 @@ Fake = Callable[..., Rehearsal]
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     """The runtime `fake` tells these lies from now on."""
     hurry(monkeypatch)
+    monkeypatch.setattr(traffic, "HANDLED_APART_S", 0.05)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("RUNTIME", "OUT", "SEED", "SCOPE"):
         monkeypatch.delenv(f"CHAOSKAFKA_{name}", raising=False)

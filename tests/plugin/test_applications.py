@@ -79,8 +79,22 @@ def test_it(traffic, chaos):
         asked.append(1)
         return ids * 2 if len(asked) > 3 else ids[:5]
     assert len(traffic.verify(seen=seen, twice=True).application.twice) > 5
-    assert len(asked) == 4
+    assert len(asked) == 5
 """).assert_outcomes(passed=1)
+
+
+def test_one_that_handles_again_later_is_not_missed(run: Run) -> None:
+    """Nothing is missing at the first reading; the second handling shows in the next."""
+    result = run(f"""
+def test_it(traffic, chaos):
+{KILL}    asked = []
+    def seen():
+        asked.append(1)
+        return traffic.acknowledged() + traffic.acknowledged()[:len(asked) - 1][:3]
+    traffic.verify(seen=seen)
+""")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *  twice 3: *"])
 
 
 APPLICATION = """
