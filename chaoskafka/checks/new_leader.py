@@ -73,12 +73,7 @@ class NewLeader:
             raise ValueError(f"within_s: {self.within_s} is not above 0")
 
     def check(self, history: History) -> Verdict:
-        doubts = [*observer_clock_doubts(history), *load_doubts(history)]
-        for times in failover(history):
-            for partition in times.partitions:
-                if partition.old_leader is None:
-                    why = "no broker had named a leader before the fault"
-                    doubts.append(Doubt(Reason.NOT_OBSERVED, _where(times, partition), why))
+        doubts = [*sight_doubts(history), *load_doubts(history)]
         return self._verdict(sorted(sights_of(history), key=lambda sight: sight.seen.lo_s, reverse=True), doubts)
 
     def is_late(self, sight: Sight) -> bool:
@@ -127,6 +122,20 @@ def sights_of(history: History) -> list[Sight]:
         for partition in times.partitions
         if partition.old_leader in times.targets
         for sight in _latest(history, windows[times.index], times, partition)
+    ]
+
+
+def sight_doubts(history: History) -> list[Doubt]:
+    """Why `sights_of` may be wrong, or lack some."""
+    why = "no broker had named a leader before the fault"
+    return [
+        *observer_clock_doubts(history),
+        *(
+            Doubt(Reason.NOT_OBSERVED, _where(times, partition), why)
+            for times in failover(history)
+            for partition in times.partitions
+            if partition.old_leader is None
+        ),
     ]
 
 

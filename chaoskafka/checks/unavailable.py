@@ -43,8 +43,7 @@ class Unavailable:
             if not self._is_short_enough(found.gap)
             for why in [starved.get(found.where, "")]
         ]
-        doubts += [*load_doubts(history), *clock_doubts(history, "consume")]
-        doubts += [*tape_doubts(history, "produce"), *tape_doubts(history, "consume")]
+        doubts += gap_doubts(history)
         if doubts:
             return Verdict.unknown(tell(doubts), counted=len(gaps), evidence=[doubt.evidence for doubt in doubts])
         return Verdict.passed(f"{longest}, allowed were {self.at_most_s} s", counted=len(gaps))
@@ -87,6 +86,16 @@ class _Found:
         begin_ns = self.acted_ns + int(self.gap.starts_s * NS_PER_S)
         end_ns = begin_ns + int(self.gap.length.hi_s * NS_PER_S)
         return None if self.gap.open else starvation(history, begin_ns, end_ns, limit_s=limit_s)
+
+
+def gap_doubts(history: History) -> list[Doubt]:
+    """Why gaps may be longer than those that were measured."""
+    return [
+        *load_doubts(history),
+        *clock_doubts(history, "consume"),
+        *tape_doubts(history, "produce"),
+        *tape_doubts(history, "consume"),
+    ]
 
 
 def _gaps(history: History) -> Iterator[_Found]:

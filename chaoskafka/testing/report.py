@@ -5,13 +5,16 @@ A figure is there only if its check could say it: asking for one that is unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from chaoskafka.checks.new_leader import sight_doubts, sights_of
+from chaoskafka.checks.unavailable import gap_doubts
 from chaoskafka.clock import NS_PER_S
+from chaoskafka.history.doubt import Doubt, tell
 from chaoskafka.history.read import History, open_history
 from chaoskafka.history.tables import TopicPartition
 from chaoskafka.report.as_text import as_text
@@ -75,15 +78,23 @@ class Report:
         Infinite where none came any more. Raises Inconclusive when it was not measured.
         """
         gaps: list[Gap] = [gap for fault in self.faults for p in fault.partitions for gap in p.unavailable]
+        self._refuse("unavailable_s", gap_doubts(self.history))
         if not gaps:
             raise Inconclusive(f"how long partitions were away was not measured: {self.run_dir}")
         return float("inf") if any(gap.open for gap in gaps) else max(gap.length.hi_s for gap in gaps)
 
     @property
     def new_leader_s(self) -> float | None:
-        """When the last broker named a new leader, after the deed; None: leadership did not move."""
-        seen = [sight.seen.hi_s for fault in self.faults for p in fault.partitions for sight in p.seen_by]
-        return max(seen, default=None)
+        """When the last live broker named a new leader, after the deed; None: no fault hit a leader.
+
+        Infinite where one never did. Raises Inconclusive when it was not seen.
+        """
+        self._refuse("new_leader_s", sight_doubts(self.history))
+        return max((sight.seen.hi_s for sight in sights_of(self.history)), default=None)
+
+    def _refuse(self, figure: str, doubts: Sequence[Doubt]) -> None:
+        if doubts:
+            raise Inconclusive(f"{figure}: {tell(doubts)}\nrun directory  {self.run_dir}")
 
     def _verdict(self, word: str) -> Verdict:
         """Raises Inconclusive when the check cannot say."""

@@ -69,3 +69,27 @@ def test_it(traffic, chaos):
     with chaos.kill(leader_of("orders"), for_s=0.1): pass
     assert traffic.verify(expect=["recovered"]).lost == 1
 """).assert_outcomes(passed=1)
+
+
+def test_figures_that_nobody_could_say(run: Run) -> None:
+    """Each is as its check has it, and where that has a doubt there is none."""
+    run("""
+from chaoskafka.checks.new_leader import sights_of
+from chaoskafka.history.doubt import Doubt, Reason
+from chaoskafka.testing import report as asked
+
+def test_it(traffic, chaos, monkeypatch):
+    with chaos.kill(leader_of("orders"), for_s=0.2) as hit:
+        hit.wait_for_new_leader()
+    report = traffic.verify()
+    assert report.new_leader_s == max(sight.seen.hi_s for sight in sights_of(report.history))
+    monkeypatch.setattr(asked, "sights_of", lambda _: [])
+    assert report.new_leader_s is None
+    doubts = [Doubt(Reason.TWO_CLOCKS, "observer", "x, not y")]
+    monkeypatch.setattr(asked, "sight_doubts", lambda _: doubts)
+    monkeypatch.setattr(asked, "gap_doubts", lambda _: doubts)
+    with pytest.raises(Inconclusive, match="new_leader_s: two clocks: observer, x, not y"):
+        report.new_leader_s
+    with pytest.raises(Inconclusive, match="unavailable_s: two clocks"):
+        report.unavailable_s
+""").assert_outcomes(passed=1)
