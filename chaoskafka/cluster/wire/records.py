@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from chaoskafka.cluster.wire.batches import Batch, Damaged, control_type, records
+from chaoskafka.cluster.wire.flexible import Reader
 
 FRAME = 1
 NO_CHANGE = -2  # a PartitionChange that leaves the leader as it is
 LEADER_CHANGE = 2  # control record: a new leader of the quorum (KIP-595)
-_ARRAY_MAX = 100_000  # entries: more partitions, or replicas, than any cluster has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def said_in(batch: Batch) -> list[tuple[int, Said]]:
 
 def decode(value: bytes) -> Said:
     """One record. Raises Damaged when it ends early, or is in a frame that we do not know."""
-    reader = _Reader(value)
+    reader = Reader(value)
     try:
         if reader.uvarint() != FRAME:
             raise Damaged("a metadata record in an unknown frame")
@@ -155,58 +155,7 @@ def decode(value: bytes) -> Said:
         raise Damaged(f"a metadata record of {len(value)} bytes cannot be read: {broken}") from broken
 
 
-class _Reader:
-    """Reads Kafka's flexible encoding from front to end. Raises IndexError and struct.error at the end."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def number(self, form: str) -> int:
-        (value,) = struct.unpack_from(form, self._data, self._at)
-        self._at += struct.calcsize(form)
-        return int(value)
-
-    def uvarint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._data[self._at]
-            self._at += 1
-            value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
-            shift += 7
-            if shift > 63:
-                raise Damaged("a varint is longer than 10 bytes")
-
-    def raw(self, size: int) -> bytes:
-        if self._at + size > len(self._data):
-            raise IndexError("a field reaches beyond its record")
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def uuid(self) -> uuid.UUID:
-        return uuid.UUID(bytes=self.raw(16))
-
-    def text(self) -> str:
-        """A compact string; null reads as empty."""
-        return self.raw(max(0, self.uvarint() - 1)).decode()
-
-    def count(self) -> int:
-        """Of a compact array; null reads as none."""
-        count = max(0, self.uvarint() - 1)
-        if count > _ARRAY_MAX:
-            raise Damaged(f"a metadata record claims {count} entries")
-        return count
-
-    def ints(self) -> tuple[int, ...]:
-        return tuple(self.number(">i") for _ in range(self.count()))
-
-    def tags(self) -> Mapping[int, _Reader]:
-        """All tagged fields (KIP-482), each with its own bytes."""
-        return {self.uvarint(): _Reader(self.raw(self.uvarint())) for _ in range(self.uvarint())}
-
-
-def _register(reader: _Reader, version: int) -> Said:
+def _register(reader: Reader, version: int) -> Said:
     broker = reader.number(">i")
     if version >= 2:
         reader.number(">b")  # of ZooKeeper's time
@@ -227,11 +176,11 @@ def _register(reader: _Reader, version: int) -> Said:
     return RegisterBroker(broker=broker, broker_epoch=epoch, fenced=fenced, stopping=stopping)
 
 
-def _unregister(reader: _Reader, _: int) -> Said:
+def _unregister(reader: Reader, _: int) -> Said:
     return UnregisterBroker(broker=reader.number(">i"))
 
 
-def _broker_change(reader: _Reader, _: int) -> Said:
+def _broker_change(reader: Reader, _: int) -> Said:
     broker, epoch = reader.number(">i"), reader.number(">q")
     tags = reader.tags()
     changes = {tag: tags[tag].number(">b") for tag in (0, 1) if tag in tags}
@@ -243,15 +192,15 @@ def _broker_change(reader: _Reader, _: int) -> Said:
     )
 
 
-def _topic(reader: _Reader, _: int) -> Said:
+def _topic(reader: Reader, _: int) -> Said:
     return Topic(name=reader.text(), topic_id=reader.uuid())
 
 
-def _remove_topic(reader: _Reader, _: int) -> Said:
+def _remove_topic(reader: Reader, _: int) -> Said:
     return RemoveTopic(topic_id=reader.uuid())
 
 
-def _partition(reader: _Reader, version: int) -> Said:
+def _partition(reader: Reader, version: int) -> Said:
     number, topic_id = reader.number(">i"), reader.uuid()
     replicas, isr = reader.ints(), reader.ints()
     reader.ints()  # being removed
@@ -273,7 +222,7 @@ def _partition(reader: _Reader, version: int) -> Said:
     )
 
 
-def _partition_change(reader: _Reader, _: int) -> Said:
+def _partition_change(reader: Reader, _: int) -> Said:
     number, topic_id = reader.number(">i"), reader.uuid()
     tags = reader.tags()
     leader = tags[1].number(">i") if 1 in tags else NO_CHANGE
@@ -288,20 +237,20 @@ def _partition_change(reader: _Reader, _: int) -> Said:
     )
 
 
-def _feature(reader: _Reader, _: int) -> Said:
+def _feature(reader: Reader, _: int) -> Said:
     return Feature(name=reader.text(), level=reader.number(">h"))
 
 
 def _leader_change(value: bytes) -> Said:
     try:
-        reader = _Reader(value)
+        reader = Reader(value)
         reader.number(">h")  # version
         return QuorumLeader(controller=reader.number(">i"))
     except struct.error as broken:
         raise Damaged(f"a change of the quorum's leader cannot be read: {broken}") from broken
 
 
-_READ: Mapping[int, Callable[[_Reader, int], Said]] = {
+_READ: Mapping[int, Callable[[Reader, int], Said]] = {
     0: _register,
     1: _unregister,
     2: _topic,

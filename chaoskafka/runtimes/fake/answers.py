@@ -20,9 +20,9 @@ from chaoskafka.cluster import moves
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.wire import asks
-from chaoskafka.runtimes.fake import moving, quorum
+from chaoskafka.runtimes.fake import internal, moving, quorum
 from chaoskafka.runtimes.fake.control import Control, Place
-from chaoskafka.runtimes.fake.kafka import INTERNAL, OFFSETS_TOPIC, TRANSACTIONS_TOPIC, FakeKafka
+from chaoskafka.runtimes.fake.kafka import FakeKafka
 
 APIS = (
     asks.API_VERSIONS,
@@ -166,7 +166,7 @@ class Broker:
         )
 
     def _coordinator(self, schema: Any, key: str, kind: int) -> Any:
-        node = self._kafka.coordinator(key, TRANSACTIONS_TOPIC if kind == asks.TRANSACTION else OFFSETS_TOPIC)
+        node = self._kafka.coordinator(key, internal.TRANSACTIONS if kind == asks.TRANSACTION else internal.OFFSETS)
         at = self._addresses.get(-1 if node is None else node, Address("", -1))
         return schema.Coordinator(
             key=key,
@@ -269,7 +269,7 @@ def _topic(schema: Any, control: Control, name: str) -> Any:
         error_code=ErrorCode.none,
         name=name,
         topic_id=next(iter(places.values())).topic_id,
-        is_internal=name in INTERNAL,
+        is_internal=name in internal.TOPICS,
         partitions=tuple(
             schema.MetadataResponsePartition(
                 error_code=ErrorCode.none,

@@ -18,6 +18,7 @@ from chaoskafka.cluster.netrules import Action
 from chaoskafka.cluster.planes import Plane
 from chaoskafka.cluster.sights import Partition
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
+from chaoskafka.runtimes.fake import internal
 from chaoskafka.runtimes.fake.control import Control, Place
 from chaoskafka.runtimes.fake.groups import Group
 from chaoskafka.runtimes.fake.lies import VICTIM, Lie
@@ -25,10 +26,6 @@ from chaoskafka.runtimes.fake.log import Sender, Stored
 from chaoskafka.runtimes.fake.packets import CLIENT, Network
 from chaoskafka.runtimes.fake.timers import Timers
 
-OFFSETS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
-INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC)
-INTERNAL_PARTITIONS = 3  # Kafka makes 50; nothing here depends on how many, and each is in every answer
 SKIPPED = 5  # messages beyond the end that SKIP passes over
 
 
@@ -141,11 +138,11 @@ class FakeKafka:
                 )
                 control.add((name, number), place, now_ns)
 
-    def coordinator(self, key: str, topic: str = OFFSETS_TOPIC) -> int | None:
+    def coordinator(self, key: str, topic: str = internal.OFFSETS) -> int | None:
         """Who coordinates a group, or transactions, by which topic holds its state; makes that. None: nobody now."""
         with self.now() as control:
             if (topic, 0) not in control.places:
-                self._make_internal(control, topic)
+                self.create(topic, *internal.laid_out(control.brokers))
             return self._coordinator(control, key, topic)
 
     def open_producer(self) -> int:
@@ -270,19 +267,11 @@ class FakeKafka:
             place.log.append(stored, sender, place.epoch)
         return told
 
-    def _coordinator(self, control: Control, key: str, topic: str = OFFSETS_TOPIC) -> int | None:
-        place = control.places.get((topic, zlib.crc32(key.encode()) % INTERNAL_PARTITIONS))
+    def _coordinator(self, control: Control, key: str, topic: str = internal.OFFSETS) -> int | None:
+        place = control.places.get((topic, zlib.crc32(key.encode()) % internal.PARTITIONS))
         if place is None or not control.serves(place, time.monotonic_ns()):
             return None
         return place.leader
-
-    def _make_internal(self, control: Control, topic: str) -> None:
-        brokers, copies = control.brokers, min(3, len(control.brokers))
-        placed = [
-            [brokers[(number + i) % len(brokers)] for i in range(copies)] for number in range(INTERNAL_PARTITIONS)
-        ]
-        spec = TopicSpec(partitions=INTERNAL_PARTITIONS, replication_factor=copies, min_insync_replicas=min(2, copies))
-        self.create(topic, spec, placed)
 
 
 def address_of(node: int) -> str:
@@ -300,7 +289,7 @@ def _misplaced(control: Control) -> Place | None:
     topic, number = _victim(control)
     others = {
         Lie.MISPLACE_PARTITION: [at for at in control.places if at[0] == topic and at[1] != number],
-        Lie.MISPLACE_TOPIC: [at for at in control.places if at[0] not in (topic, *INTERNAL)],
+        Lie.MISPLACE_TOPIC: [at for at in control.places if at[0] not in (topic, *internal.TOPICS)],
     }
     found = [places[0] for lie, places in others.items() if places and control.lying(lie)]
     return control.places[found[0]] if found else None
