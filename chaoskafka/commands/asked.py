@@ -5,7 +5,6 @@ All scenarios are loaded first, so that a slip in the last is told before the fi
 
 from __future__ import annotations
 
-import secrets
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,12 +14,12 @@ from chaoskafka.commands import RunRequest, RuntimeName
 from chaoskafka.errors import UsageError
 from chaoskafka.fleet.outcome import Asked, read_failed
 from chaoskafka.fleet.shards import share
+from chaoskafka.scenario import seeds
 from chaoskafka.scenario.expected import expected_s
 from chaoskafka.scenario.find import all_told, meant_by
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import Scenario
 
-_SEEDS = 2**32  # short enough to be typed again
 RUNS_MAX = 10_000  # of one call, repetitions counted: a minute each is a week
 
 
@@ -78,7 +77,7 @@ def _load(found: Mapping[str, Path], request: RunRequest, wrong: list[UsageError
 def _seeds(scenario: Scenario, seed: int | None, request: RunRequest) -> Iterator[int]:
     """Of the repetitions: they count up, so that each asks the question anew."""
     first = seed if seed is not None else scenario.seed
-    first = secrets.randbelow(_SEEDS) if first is None else first
+    first = seeds.draw() if first is None else first
     yield from range(first, first + request.repeat)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 
 from chaoskafka import by_hand
 from chaoskafka.clock import NS_PER_S
@@ -11,9 +10,9 @@ from chaoskafka.commands.output import say
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.errors import ExitCode, Interrupted
 from chaoskafka.phases import RunClock, stop_on_signals
+from chaoskafka.scenario import seeds
 from chaoskafka.scenario.load import load_fault
 
-_SEEDS = 2**32  # short enough to be typed again
 _EVER_S = 7 * 24 * 3600.0  # until Ctrl-C: nobody looks at one fault for longer than a week
 
 
@@ -24,7 +23,7 @@ def main(text: str, cluster: str | None, for_s: float | None, seed: int | None) 
     """
     fault = load_fault(text, source="inject")
     found = by_hand.find(cluster)
-    seed = secrets.randbelow(_SEEDS) if seed is None else seed
+    seed = seeds.draw() if seed is None else seed
     lasts_s = for_s if for_s is not None else getattr(fault.value, "for_s", 0.0)  # one that has no length is an action
     with shown_on() as progress, stop_on_signals(progress) as stop:
         clock = RunClock(stop, timeout_s=None, on_tick=lambda: None)

@@ -12,6 +12,7 @@ import typer
 
 from chaoskafka.commands import RuntimeName
 from chaoskafka.fleet.shards import Shard
+from chaoskafka.scenario import seeds
 from chaoskafka.visible import cut
 
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
@@ -23,7 +24,6 @@ Settings = Annotated[
 JOBS_MAX = 64  # as many clusters have as many networks, of which an engine by default has address space for 31
 FIRST_PORT = 29092  # beside 9092, where many have a Kafka of their own
 KEEP_MAX = 100_000  # more than a disk holds
-SEED_MAX = 2**63 - 1  # as of a scenario's own
 TIMEOUT_MAX_S = 7 * 24 * 3600  # a week: what is above is a slip, often milliseconds
 
 
@@ -53,7 +53,7 @@ def seconds(written: object) -> float:
 Seed = Annotated[
     int | None,
     typer.Option(
-        parser=_whole(0, SEED_MAX), metavar="NUMBER", envvar="CHAOSKAFKA_SEED", help="Of every choice in the run."
+        parser=_whole(0, seeds.SEED_MAX), metavar="NUMBER", envvar="CHAOSKAFKA_SEED", help="Of every choice in the run."
     ),
 ]
 Repeat = Annotated[

@@ -22,6 +22,7 @@ from chaoskafka.scenario.bind import shown
 from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.scenario.model import PlanItem, PlanStep, Scenario, nodes_of, played, steps_of
 from chaoskafka.scenario.nodes import Place
+from chaoskafka.scenario.seeds import SEED_MAX
 from chaoskafka.scenario.source import YamlPath
 
 NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,200}\Z")
@@ -30,7 +31,6 @@ SECONDS_MAX = 7 * 24 * 3600.0  # a week: longer than any soak; what is above is 
 PARTITIONS_MAX = 1000  # of all topics: each is timed, audited and has files of its own
 FAULTS_MAX = 1000  # of all rounds: a soak of a day with a fault every two minutes has 720
 TIMEOUT_MIN_S = 1.0  # as of --timeout-s
-SEED_MAX = 2**63 - 1  # whatever holds seeds as 64-bit numbers can hold this one
 # Load is steady when each partition had an acknowledgement of late, and nobody waits longer than a minute for it to
 # flow: a partition that hears of nothing for so long would leave the question unasked.
 SILENCE_MAX_S = 10.0

@@ -6,7 +6,6 @@ In: pytest's config. Out: frozen values, or pytest.UsageError that names the set
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +17,9 @@ import yaml
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.commands import RuntimeName
 from chaoskafka.errors import UsageError
+from chaoskafka.scenario import seeds
 from chaoskafka.scenario.bind import BindError, bind
 from chaoskafka.testing.clusters import Scope
-
-SEED_MAX = 2**63 - 1  # as of `chaoskafka run`
-_SEEDS = 2**32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +47,7 @@ def options(config: pytest.Config) -> Options:
     return Options(
         runtime=RuntimeName(_choice("runtime", _given(config, "runtime") or RuntimeName.DOCKER, RuntimeName)),
         out=out if out.is_absolute() else config.rootpath / out,
-        seed=_seed(seed) if seed else secrets.randbelow(_SEEDS),
+        seed=_seed(seed) if seed else seeds.draw(),
         seed_given=bool(seed),
         scope=Scope(_choice("scope", _given(config, "scope") or Scope.SESSION, Scope)),
         cluster=cluster,
@@ -104,6 +101,6 @@ def _choice(name: str, value: str, allowed: type[RuntimeName] | type[Scope]) -> 
 
 
 def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) > SEED_MAX:
-        raise pytest.UsageError(f"chaoskafka seed: {text!r} is not a whole number between 0 and {SEED_MAX}")
+    if not text.isdecimal() or int(text) > seeds.SEED_MAX:
+        raise pytest.UsageError(f"chaoskafka seed: {text!r} is not a whole number between 0 and {seeds.SEED_MAX}")
     return int(text)
