@@ -28,7 +28,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # Typer's runner builds the whole command line anew for each call, which often takes longer than what is called.
 typer.testing._get_command = cache(typer.testing._get_command)
 
-REAL_RUNS_FLOOR = 100  # raise it as tests on real clusters are added; lower it only with a reason in the commit
+REAL_RUNS_FLOOR = 150  # raise it as tests on real clusters are added; lower it only with a reason in the commit
 NO_FLOOR = ("nightly", "not docker")  # what -m asks for where few of those tests are chosen, or none
 
 

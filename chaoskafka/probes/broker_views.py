@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from chaoskafka.cluster.views import fenced, partitions, quorum
 from chaoskafka.cluster.wire import asks, frames
-from chaoskafka.cluster.wire.stream import Stream, prepare
+from chaoskafka.cluster.wire.stream import CORRELATION_ID, Stream, prepare
 from chaoskafka.errors import NoAnswer
 
 CONNECT_S = 0.25  # a live broker accepts in under 5 ms, even from an overloaded machine in 100
@@ -156,7 +156,7 @@ class Watcher:
             self._reachable(found.sent_ns, found.received_ns, None)
             body = found.body[4:]  # without the correlation id
             if body not in self._same:
-                state = self._watch.read(self._broker, frames.decode(answer_type, found.body))
+                state = self._watch.read(self._broker, frames.decode(answer_type, found.body, CORRELATION_ID))
                 self._change(state, found.received_ns)
                 if len(self._same) >= SAME_MAX:
                     self._same.clear()

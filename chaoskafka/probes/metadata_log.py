@@ -23,7 +23,7 @@ from chaoskafka.clock import NS_PER_MS
 from chaoskafka.cluster.replay import Replay, lines_of
 from chaoskafka.cluster.wire import asks, frames, records
 from chaoskafka.cluster.wire.batches import Batch, Damaged, split
-from chaoskafka.cluster.wire.stream import Exchange, Stream, prepare
+from chaoskafka.cluster.wire.stream import CORRELATION_ID, Exchange, Stream, prepare
 from chaoskafka.errors import NoAnswer
 from chaoskafka.probes.broker_views import CONNECT_S, RETRY_S, Fields, Opens, Write
 
@@ -193,7 +193,7 @@ class Follower:
                 self._named_ns = found.sent_ns
                 await asyncio.sleep(PAUSE_S)
                 continue
-            part = _partition(frames.decode(answer_type, found.body))
+            part = _partition(frames.decode(answer_type, found.body, CORRELATION_ID))
             if part.error_code is ErrorCode.none:
                 self._name(found, self._controller, asked.epoch)
                 try:

@@ -126,7 +126,7 @@ def client_host_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its workers say that load flows, and never send or read."""
     launch = Clients.launch
 
-    def pretend(clients: Clients, name: str, argv: Sequence[str], env: Mapping[str, str]) -> object:
+    def pretend(clients: Clients, name: str, argv: Sequence[str], env: Mapping[str, str], package: object) -> object:
         return launch(clients, name, argv if name == "observer" else ["python", "-c", LIAR, argv[-1]], env)
 
     monkeypatch.setattr(Clients, "launch", pretend)

@@ -39,18 +39,21 @@ def encode(request: Any, correlation_id: int) -> bytes:
     return LENGTH.pack(len(body)) + body
 
 
-def decode(answer_type: type[R], body: bytes, correlation_id: int | None = None) -> R:
-    """The answer in a frame's body (without its length). A `correlation_id` of None accepts any.
+def decode(answer_type: type[R], body: bytes, correlation_id: int) -> R:
+    """The answer in a frame's body (without its length). Raises NoAnswer when it is not that answer, to the last byte.
 
-    Raises NoAnswer when it is not that answer, to the last byte.
+    What begins otherwise than an answer to us is not given to kio: its native reader reserves room for as many entries
+    as a length claims, and where there is not so much memory it ends the process.
     """
+    if len(body) < LENGTH.size:
+        raise NoAnswer(f"cannot read {len(body)} bytes as {answer_type.__name__}")
+    if (told := LENGTH.unpack_from(body)[0]) != correlation_id:
+        raise NoAnswer(f"answer to request {told}, expected {correlation_id}")
     try:
-        header, at = entity_reader(answer_type.__header_schema__)(body, 0)  # type: ignore[attr-defined]
+        _, at = entity_reader(answer_type.__header_schema__)(body, 0)  # type: ignore[attr-defined]
         answer, used = entity_reader(answer_type)(body, at)  # type: ignore[type-var]
     except Exception as broken:  # kio's native reader raises many types; all mean: not this answer
         raise NoAnswer(f"cannot read {len(body)} bytes as {answer_type.__name__}: {broken!r}") from broken
-    if correlation_id is not None and header.correlation_id != correlation_id:
-        raise NoAnswer(f"answer to request {header.correlation_id}, expected {correlation_id}")
     if at + used != len(body):
         raise NoAnswer(f"{len(body) - at - used} bytes left unread after {answer_type.__name__}")
     return answer

@@ -89,7 +89,7 @@ class Stream(asyncio.Protocol):
         while True:
             frame, answer_type = prepare(question, self.offered)
             found = await self.exchange(frame, timeout_s)
-            answer = frames.decode(answer_type, found.body)
+            answer = frames.decode(answer_type, found.body, CORRELATION_ID)
             if question.api is asks.API_VERSIONS:
                 self.offered = asks.offered(answer)
             try:
