@@ -25,21 +25,21 @@ RUNS_MAX = 10_000  # of one call, repetitions counted: a minute each is a week
 
 def asked_of(request: RunRequest) -> tuple[Asked, ...]:
     """The runs of this share, in the order of the call. Raises UsageError before anything was started."""
-    seeds: Sequence[tuple[str, int | None]]
+    named: Sequence[tuple[str, int | None]]
     if request.rerun_failed is not None:
         if request.scenarios or request.seed is not None:
             raise UsageError("--rerun-failed: the file says which scenarios and seeds; name none beside it")
-        seeds = read_failed(request.rerun_failed).runs
-        found, wrong = meant_by([name for name, _ in seeds])
+        named = read_failed(request.rerun_failed).runs
+        found, wrong = meant_by([name for name, _ in named])
     elif not request.scenarios:
         raise UsageError("no scenario: name files, directories, patterns, suites, or names as `chaoskafka list` shows")
     else:
         found, wrong = meant_by(request.scenarios)
-        seeds = [(name, request.seed) for name in found]
+        named = [(name, request.seed) for name in found]
     loaded = _load(found, request, wrong)
     asked = [
         (f"{name} {i}", Asked(name=name, path=found[name], scenario=loaded[name], seed=one))
-        for name, seed in seeds
+        for name, seed in named
         for i, one in enumerate(_seeds(loaded[name], seed, request))
     ]
     # Seeds count up from each one that failed, so two of them may mean the same run.

@@ -69,8 +69,9 @@ def _pack(run_dirs: Sequence[Path], partial: Path) -> Bundled:
 
 def _ranked(run_dir: Path) -> Iterator[tuple[tuple[int, int, str], Path]]:
     """What says most first; within a kind, small before large."""
-    found = (path for path in run_dir.rglob("*") if path.is_file() and not path.is_symlink())
-    for path in found:
+    for path in run_dir.rglob("*"):
+        if not path.is_file() or path.is_symlink():
+            continue
         relative = path.relative_to(run_dir)
         if relative.name in _FIRST and len(relative.parts) == 1:
             rank = _FIRST.index(relative.name)

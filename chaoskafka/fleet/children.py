@@ -33,6 +33,7 @@ from chaoskafka.progress import Progress
 LOOK_S = 0.2  # how soon a stop is noticed while nobody says anything
 # For all of them to end once they were told: a stop of Kafka, logs, removal; 5 to 10 s alone, each with its own limits.
 ENDS_S = 300.0
+KILLED_S = 10.0  # for the last lines of those that were killed
 GONE_S = 60.0  # for a process that has closed its output to be gone; an instant, unless the machine swaps
 TAIL_BYTES = 4000  # of what a process that died had on its stderr: a traceback fits
 CHILD = (sys.executable, "-m", "chaoskafka.fleet.child")
@@ -140,13 +141,14 @@ class Fleet:
         if len(self._running) >= self.jobs:
             return False
         needed = sum((child.need for child in self._running), need_of(asked.scenario, self.runtime))
-        if not self.room.carries(needed) and not self._told:
+        fits = self.room.carries(needed)
+        if not fits and not self._told:
             self._told = True
             count = len(self._running)
             self.board.note(
                 f"{count} at once, not {self.jobs}: with {asked.name} they may use {needed}, and there are {self.room}"
             )
-        return self.room.carries(needed)
+        return fits
 
     def _start(self, asked: Asked) -> None:
         errors = TemporaryFile()  # noqa: SIM115 - closed when the child has ended
@@ -191,31 +193,43 @@ class Fleet:
             return
         if line is not None:
             child.hear(line)
-            return
+        elif child in self._running:  # not given up meanwhile
+            yield self._close(child)
+
+    def _close(self, child: _Child) -> Ended:
+        """It has closed its output, as the last thing it does; or it was killed, and is given up."""
         try:
-            child.process.wait(GONE_S)  # it has closed its output, as the last thing it does
+            child.process.wait(GONE_S)
         except subprocess.TimeoutExpired:
-            child.process.kill()  # the next lines take it for dead
+            child.process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                child.process.wait(GONE_S)
         assert child.reader is not None
-        child.reader.join(GONE_S)  # what it told us was the last that it does
+        child.reader.join(KILLED_S)  # what it told us was the last that it does
         self._running.remove(child)
         self.board.close(child.progress)
         ended = child.ended(stopped=self.stop.is_set())
         child.errors.close()
         self.on_end(ended)
-        yield ended
+        return ended
 
     def _interrupt(self) -> None:
-        """Tell all of them, once, and wait. Those that do not end in time are killed."""
+        """Tell all of them, once, and wait. Those that do not end in time are killed.
+
+        Then nothing is waited for but the process itself: whatever it started may hold its output open for ever.
+        """
         for child in self._running:
             child.process.terminate()
-        deadline = Deadline.after(ENDS_S)
-        while self._running and deadline.left_s() > 0:
-            for _ in self._hear(LOOK_S):
-                pass
+        self._hear_all(ENDS_S)
         for child in self._running:
             child.process.kill()
-        deadline = Deadline.after(GONE_S)
+        self._hear_all(KILLED_S)
+        for child in list(self._running):
+            self._close(child)
+
+    def _hear_all(self, within_s: float) -> None:
+        """Until all have ended, or the time is up."""
+        deadline = Deadline.after(within_s)
         while self._running and deadline.left_s() > 0:
             for _ in self._hear(LOOK_S):
                 pass

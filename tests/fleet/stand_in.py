@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from types import FrameType
@@ -25,7 +26,7 @@ def asked_to_end(_: int, __: FrameType | None) -> None:
 
 
 what = ORDER["path"]
-if what == "deaf":
+if what in ("deaf", "survived"):
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 else:
     signal.signal(signal.SIGTERM, asked_to_end)
@@ -46,6 +47,11 @@ match what:
     case "mute":
         sys.stdout.write("{half a line")
         sys.exit(0)
+    case "survived":
+        # By one that holds its output open, and that nobody here knows of.
+        say(note=f"held by {subprocess.Popen(['sleep', '30']).pid}")
+        say(phase=7, name="play the plan")
+        threading.Event().wait(60)
     case _:
         say(phase=7, name="play the plan")
         threading.Event().wait(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -161,6 +162,17 @@ def test_who_does_not_hear_a_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> 
     ended, _ = played(asked("deaf"), jobs=2, stop_at=1)
     assert ended["deaf"].code is ExitCode.INTERRUPTED
     assert "signal 9" in ended["deaf"].problem
+
+
+@pytest.mark.usefixtures("stand_in")
+def test_an_output_that_somebody_holds_open_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(children, "ENDS_S", 0.2)
+    monkeypatch.setattr(children, "KILLED_S", 0.2)
+    ended, board = played(asked("survived"), jobs=2, stop_at=1)
+    (held,) = [note for note in board.notes if "held by" in note]
+    os.kill(int(held.rpartition(" ")[2]), signal.SIGKILL)
+    assert ended["survived"].code is ExitCode.INTERRUPTED
+    assert "signal 9" in ended["survived"].problem
 
 
 def test_two_rehearsals_at_once_have_a_directory_and_a_result_each(
