@@ -17,7 +17,7 @@ from chaoskafka.history.events import FaultWindow
 from chaoskafka.history.read import History
 from chaoskafka.history.views import acted, recovery
 from chaoskafka.timing.leadership import answers
-from chaoskafka.timing.spans import deed_of
+from chaoskafka.timing.spans import deed_of, next_deed_ns
 from chaoskafka.timing.written import Log, last_before, log_of
 from chaoskafka.verdict import Evidence, Verdict
 
@@ -29,8 +29,8 @@ class NoElection:
     def check(self, history: History) -> Verdict:
         log = log_of(history)
         counted = len(log.partitions)
-        doubts = [*observer_clock_doubts(history), *fault_doubts(history), *_unread(history, log)]
-        strange = bool(observer_clock_doubts(history))
+        strange = observer_clock_doubts(history)
+        doubts = [*strange, *fault_doubts(history), *_unread(history, log)]
         moved = [] if strange else [row for fault in acted(history) for row in _moved(history, log, fault)]
         if moved:
             first = moved[0]
@@ -88,8 +88,7 @@ def _evidence(fault: FaultWindow, partition: str, leader: int, epoch: int, seen_
 
 
 def _next_ns(history: History, fault: FaultWindow) -> float:
-    """When the plan went on: another fault's deed, or a move of leadership on purpose."""
-    assert fault.acted_ns is not None
-    began = [deed_of(other).lo_ns for other in acted(history) if other.index != fault.index]
-    began += [event.at_ns for event in history.events if event.event == "place"]
-    return min((at_ns for at_ns in began if at_ns > fault.acted_ns), default=float("inf"))
+    """When the plan went on."""
+    others = [other for other in acted(history) if other.index != fault.index]
+    next_ns = next_deed_ns(history, fault, others)
+    return float("inf") if next_ns is None else next_ns

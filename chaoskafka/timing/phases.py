@@ -24,7 +24,7 @@ from chaoskafka.timing import bounds
 from chaoskafka.timing.bounds import Bound, Hit, Timers
 from chaoskafka.timing.failover import failover
 from chaoskafka.timing.leadership import live_brokers
-from chaoskafka.timing.spans import Span, Stalls, after, deed_of
+from chaoskafka.timing.spans import Span, Stalls, after, deed_of, next_deed_ns
 from chaoskafka.timing.times import FaultTimes, Interval, PartitionTimes, PhaseTime
 from chaoskafka.timing.written import NOBODY, BrokerRow, LeaderRow, Log, PartitionRow, last_before, log_of
 
@@ -71,8 +71,6 @@ def scene_of(history: History, times: FaultTimes) -> Scene | None:
         return None
     others = rivals(history, fault)
     apart = [other for other in acted(history) if other not in others]
-    deeds = [deed_of(other).lo_ns for other in apart]
-    deeds += [event.at_ns for event in history.events if event.event == "place"]
     log = log_of(history)
     deed = deed_of(fault)
     active = fault.evidence.get("active_controller")  # as the brokers said right before the deed
@@ -88,7 +86,7 @@ def scene_of(history: History, times: FaultTimes) -> Scene | None:
         hit=hit,
         timers=Timers(history.header.broker_settings, settings, history.header.versions.get("kafka", "")),
         deed=deed,
-        until_ns=min((at_ns for at_ns in deeds if at_ns > fault.acted_ns), default=None),
+        until_ns=next_deed_ns(history, fault, apart),
         stalls=Stalls.of(history),
     )
 
@@ -119,6 +117,19 @@ def _bounded(bound: Bound) -> dict[str, Any]:
     return {"bound": bound.whole, "dominated_by": bound.dominated_by}
 
 
+def _decided(scene: Scene, named: tuple[str, str, str, str], written: Span | None, bound: Bound) -> PhaseTime:
+    """From the deed to what the controllers wrote because of it; None: that was not seen, or nobody read their log.
+
+    `named`: scope, subject, phase, and what was written.
+    """
+    scope, subject, phase, until = named
+    told: dict[str, Any] = {"note": NOT_SEEN if scene.log.was_read else NOT_READ}
+    if written is not None:
+        at = scene.span(written)
+        told = {"took": at, "at": at, "note": bound.why}
+    return _row(scene, scope, subject, phase, "deed", until, **told, **_bounded(bound))
+
+
 def _inject(scene: Scene) -> PhaseTime:
     """A stop bites when the controllers grant it, whatever else the end of the process takes."""
     assert scene.fault.active_ns is not None
@@ -135,11 +146,8 @@ def _controller(scene: Scene) -> PhaseTime:
     bound = bounds.controller(scene.hit, scene.timers)
     new = new_controller(scene)
     subject = "quorum" if new is None else f"controller {new.controller}"
-    named = ("quorum", subject, "controller", "deed", "a new controller is active")
-    if new is None:
-        return _row(scene, *named, note=NOT_SEEN if scene.log.was_read else NOT_READ, **_bounded(bound))
-    at = scene.span(new.written)
-    return _row(scene, *named, took=at, at=at, note=bound.why, **_bounded(bound))
+    written = None if new is None else new.written
+    return _decided(scene, ("quorum", subject, "controller", "a new controller is active"), written, bound)
 
 
 def new_controller(scene: Scene) -> LeaderRow | None:
@@ -151,11 +159,8 @@ def new_controller(scene: Scene) -> LeaderRow | None:
 def _detect(scene: Scene, broker: int) -> PhaseTime:
     bound = bounds.detection(scene.hit, scene.timers)
     row = put_out(scene, broker)
-    named = ("broker", f"broker {broker}", "detect", "deed", "the controller puts it out")
-    if row is None:
-        return _row(scene, *named, note=NOT_SEEN if scene.log.was_read else NOT_READ, **_bounded(bound))
-    at = scene.span(row.written)
-    return _row(scene, *named, took=at, at=at, note=bound.why, **_bounded(bound))
+    written = None if row is None else row.written
+    return _decided(scene, ("broker", f"broker {broker}", "detect", "the controller puts it out"), written, bound)
 
 
 def put_out(scene: Scene, broker: int) -> BrokerRow | None:
@@ -175,12 +180,12 @@ def _of_partition(scene: Scene, times: PartitionTimes) -> Iterator[PhaseTime]:
     later = [row for row in rows if scene.is_within(row.written)]
     elected = election(old, later)
     led = times.old_leader if old is None else old.leader
-    if elected is not None:
-        yield from _elected(scene, times, elected)
-    elif bounds.may_elect(scene.hit) and led in scene.hit.brokers:
+    if elected is not None or (bounds.may_elect(scene.hit) and led in scene.hit.brokers):
+        written = None if elected is None else elected.written
         bound = bounds.detection(scene.hit, scene.timers)
-        named = ("partition", str(partition), "elect", "deed", "a new leader is written")
-        yield _row(scene, *named, note=NOT_SEEN if scene.log.was_read else NOT_READ, **_bounded(bound))
+        yield _decided(scene, ("partition", str(partition), "elect", "a new leader is written"), written, bound)
+    if elected is not None:
+        yield from _since_elected(scene, times, elected)
     yield from _in_sync(scene, partition, old, later)
     yield from _home(scene, partition, later)
     for gap in times.unavailable:
@@ -198,11 +203,9 @@ def election(old: PartitionRow | None, later: list[PartitionRow]) -> PartitionRo
     return next((row for row in later if row.epoch > old.epoch and row.leader not in (NOBODY, old.leader)), None)
 
 
-def _elected(scene: Scene, times: PartitionTimes, row: PartitionRow) -> Iterator[PhaseTime]:
-    partition = f"{times.topic}/{times.partition}"
-    bound, at = bounds.detection(scene.hit, scene.timers), scene.span(row.written)
-    named = ("partition", partition, "elect", "deed", "a new leader is written")
-    yield _row(scene, *named, took=at, at=at, note=bound.why, **_bounded(bound))
+def _since_elected(scene: Scene, times: PartitionTimes, row: PartitionRow) -> Iterator[PhaseTime]:
+    """What follows an election: committed, applied by every broker, used by every client."""
+    partition, at = f"{times.topic}/{times.partition}", scene.span(row.written)
 
     def since_elected(
         scope: str, subject: str, phase: str, until: str, reached: Span | None, bound: Bound

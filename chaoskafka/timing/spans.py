@@ -5,6 +5,7 @@ In: spans of one clock, and the stalls that the observer noticed. Out: Intervals
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
@@ -58,6 +59,14 @@ def deed_of(fault: FaultWindow) -> Span:
     """When the deed of a fault was done: a signal that goes through an engine is sent some time before it answers."""
     assert fault.acted_ns is not None
     return Span(fault.acted_ns if fault.asked_ns is None else min(fault.asked_ns, fault.acted_ns), fault.acted_ns)
+
+
+def next_deed_ns(history: History, fault: FaultWindow, others: Iterable[FaultWindow]) -> int | None:
+    """When something else was done after a fault: one of `others`, or a move of leadership; None: nothing."""
+    assert fault.acted_ns is not None
+    began = [deed_of(other).lo_ns for other in others]
+    began += [event.at_ns for event in history.events if event.event == "place"]
+    return min((at_ns for at_ns in began if at_ns > fault.acted_ns), default=None)
 
 
 def after(instant: Span, deed: Span, stalls: Stalls) -> Interval:
