@@ -16,7 +16,8 @@ from typing import Any
 from chaoskafka.clock import Clock
 from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import NodeState
-from chaoskafka.cluster.admin import make_topics
+from chaoskafka.cluster.admin import TOPICS_S, make_topics
+from chaoskafka.cluster.forming import FORM_S
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.sights import BrokerView
@@ -36,8 +37,6 @@ from chaoskafka.session import TargetStage
 Note = Callable[[str], None]
 
 FORMAT = 1  # of a standing cluster's facts
-FORM_S = 90.0  # as of a run
-TOPICS_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

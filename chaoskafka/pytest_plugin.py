@@ -162,8 +162,10 @@ def chaos(kafka_cluster: KafkaCluster) -> Chaos:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, None, None]:
     yield
     if _HOUSE in item.config.stash:
-        module = item.nodeid.partition("::")[0]
-        if nextitem is None or nextitem.nodeid.partition("::")[0] != module:
+        from chaoskafka.testing.house import module_of  # noqa: PLC0415 - it is there already
+
+        module = module_of(item)
+        if nextitem is None or module_of(nextitem) != module:
             item.config.stash[_HOUSE].clusters.module_ended(module)
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chaoskafka import machine, nemesis, under_load
-from chaoskafka.audit.whole import audit
+from chaoskafka.audit.whole import AUDIT_S, audit
 from chaoskafka.cluster import forming
 from chaoskafka.cluster.abilities import Cluster
-from chaoskafka.cluster.admin import make_offsets_topic, make_topics
+from chaoskafka.cluster.admin import TOPICS_S, make_offsets_topic, make_topics
 from chaoskafka.cluster.controllers import controller_settings
+from chaoskafka.cluster.forming import FORM_S
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.cluster.users import let_in
@@ -45,12 +46,7 @@ from chaoskafka.setting import (
     rights_of,
     workers_of,
 )
-from chaoskafka.traffic import Traffic
-
-FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
-TOPICS_S = 60.0
-FLOW_S = 60.0  # first acks and reads: client containers start, the group forms
-AUDIT_S = 300.0  # reads about 100,000 records a second
+from chaoskafka.traffic import FLOW_S, Traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ from chaoskafka.history.tables import TopicPartition
 from chaoskafka.runtimes.removal import in_parallel
 from chaoskafka.workloads.worker.arguments import CONSUME, PRODUCE, WorkerArguments
 
+FLOW_S = 60.0  # first acks and reads: client containers start, the group forms
 STEADY_S = 1.0  # load is steady when each producer had an acknowledgement of each partition this recently …
 STEADY_MESSAGES = 3  # … or, at low rates, within the time of so many messages
 EVERY_S = 0.1  # between looks at the workers' status lines, which come every half second

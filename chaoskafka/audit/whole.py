@@ -19,6 +19,7 @@ from chaoskafka.cluster.views import Views
 from chaoskafka.history.header import TopicFacts
 from chaoskafka.history.tables import AuditedEnd, TopicPartition, write_table
 
+AUDIT_S = 300.0  # reads about 100,000 records a second
 PASSES_MAX = 3  # each costs a full reading; leadership that moves more often than this is not at rest
 SETTLE_SHARE = 0.5  # of the time that is left; the rest is for reading
 

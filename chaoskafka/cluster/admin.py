@@ -34,6 +34,7 @@ from chaoskafka.errors import EnvironmentFailure
 
 R = TypeVar("R")
 
+TOPICS_S = 60.0  # for what is asked of a cluster once it has formed: topics that all brokers know, settings
 TIMEOUT_S = 30.0  # of one call; making 50 partitions took under 2 s on a small machine
 OFFSETS_TOPIC = "__consumer_offsets"
 

@@ -18,6 +18,7 @@ from chaoskafka.cluster.ready import Readiness
 from chaoskafka.cluster.views import Views
 from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, WaitTimeout
 
+FORM_S = 90.0  # 5-9 s measured for 3 to 6 nodes on two cores; ten times that is an environment at fault
 LOOK_EVERY_S = 1.0  # one request to the runtime for each node; a node that dies while it starts takes 3-8 s to do so
 LOG_LINES = 200  # of a node's log that are searched for errors: a start writes some 150
 TOLD_MAX = 3  # nodes whose words are shown; the others are named

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,9 +24,8 @@ from chaoskafka.fleet.child import Order
 from chaoskafka.fleet.children import Fleet
 from chaoskafka.fleet.keeping import remove_old
 from chaoskafka.fleet.outcome import RESULTS_FILE, Asked, Ended, save_results
-from chaoskafka.fleet.playing import How, play
+from chaoskafka.fleet.playing import How, play, problem_of
 from chaoskafka.fleet.room import Room
-from chaoskafka.history.events import read_events
 from chaoskafka.phases import interrupted_by_signals, stop_on_signals
 from chaoskafka.report.result import RESULT_FILE, Result, read_result
 from chaoskafka.report.whole import WholeRun
@@ -78,7 +77,7 @@ class _Book:
             shown = _show(one.run_dir) if one.run_dir is not None else None
             run = write_page(one.run_dir) if one.run_dir is not None else None
         if one.run_dir is not None and shown is None and not one.problem:
-            one = replace(one, problem=_problem_of(one.run_dir))
+            one = replace(one, problem=problem_of(one.run_dir))
         self.ended.append(replace(one, result=shown))
         if run is not None:  # without its timeline, which is most of it and is in its page
             self.runs[one.asked.key] = replace(run, timeline=None)
@@ -210,14 +209,6 @@ def _show(run_dir: Path) -> Result | None:
         return None
     show_result(result, run_dir)
     return result
-
-
-def _problem_of(run_dir: Path) -> str:
-    """Why a run was not judged, from its own events; "" when they do not say."""
-    with suppress(HistoryError, OSError):
-        told = read_events(run_dir / "events.jsonl")
-        return "\n".join(str(event.fields.get("text")) for event in told if event.event == "error")
-    return ""
 
 
 def _summary(ended: Sequence[Ended]) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from chaoskafka.errors import HistoryError
+from chaoskafka.history.events import read_events
 from chaoskafka.progress import Progress
 from chaoskafka.rehearsal import FAKE
 from chaoskafka.run import RunOptions, RunOutcome, run_scenario
@@ -37,3 +40,11 @@ def play(scenario: Scenario, seed: int, how: How, progress: Progress) -> RunOutc
         replay=how.replay,
     )
     return run_scenario(scenario, options=options, runtime=RUNTIMES[how.runtime])
+
+
+def problem_of(run_dir: Path) -> str:
+    """Why a run was not judged, from its own events; "" when they do not say."""
+    with suppress(HistoryError, OSError):
+        told = read_events(run_dir / "events.jsonl")
+        return "\n".join(str(event.fields.get("text")) for event in told if event.event == "error")
+    return ""

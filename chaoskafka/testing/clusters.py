@@ -15,8 +15,9 @@ from enum import StrEnum
 from chaoskafka.clock import utc_now
 from chaoskafka.cluster import forming, ready
 from chaoskafka.cluster.abilities import Cluster
-from chaoskafka.cluster.admin import Administration
+from chaoskafka.cluster.admin import TOPICS_S, Administration
 from chaoskafka.cluster.controllers import controller_settings
+from chaoskafka.cluster.forming import FORM_S
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.spec import ClusterSpec
@@ -28,8 +29,6 @@ from chaoskafka.runtime import Runtime
 from chaoskafka.runtimes.ledger import RunLedger
 from chaoskafka.testing.guard import Guard
 
-FORM_S = 90.0  # as of a run
-SETTINGS_S = 60.0
 WHOLE_S = 30.0  # for a cluster that a test healed to be whole: a second as a rule, and a fresh one takes 8 to 20 s
 PLACES_MAX = 120  # client places of one cluster, which stay while it lives: runtime process has addresses for 250
 PARTITIONS_MAX = 400  # of the topics that tests leave behind: each broker is asked about all of them, many times
@@ -137,7 +136,7 @@ class Clusters:
             admin = runtime.admin(cluster.host_addresses().values(), cluster.security(User.ADMIN))
             settings = {
                 **admin.broker_settings(spec.broker_ids),
-                **controller_settings(cluster, within_s=SETTINGS_S, clock=clock),
+                **controller_settings(cluster, within_s=TOPICS_S, clock=clock),
             }
             return Lease(
                 run_id=run_id,

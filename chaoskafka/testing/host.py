@@ -19,7 +19,7 @@ from typing import Any
 from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import ExitStatus
 from chaoskafka.errors import EnvironmentFailure
-from chaoskafka.runtimes.status import parse_status
+from chaoskafka.runtimes.status import newest
 
 TAIL_BYTES = 64 * 1024  # of its output that is looked through for the newest status line
 
@@ -55,8 +55,7 @@ class HostProcess:
         """The newest line of its output that is a JSON object; None before the first."""
         with self._out.open("rb") as file:
             file.seek(max(self._from, file.seek(0, os.SEEK_END) - TAIL_BYTES))
-            lines = file.read().split(b"\n")[:-1]
-        return next((status for line in reversed(lines) if (status := parse_status(line)) is not None), None)
+            return newest(file.read().split(b"\n")[:-1])
 
     def exited(self) -> ExitStatus | None:
         """How it ended, with all that it started; None while it runs."""

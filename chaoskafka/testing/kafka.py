@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from chaoskafka.cluster.abilities import ClientProcess
-from chaoskafka.cluster.admin import make_topics
+from chaoskafka.cluster.admin import TOPICS_S, make_topics
 from chaoskafka.cluster.security import User
 from chaoskafka.cluster.spec import ClusterSpec, TopicSpec
 from chaoskafka.cluster.targets import Target
@@ -34,7 +34,6 @@ from chaoskafka.testing.traffic import Traffic
 from chaoskafka.testing.trial import Setting, Trial
 from chaoskafka.testing.who import Names, Topic
 
-TOPICS_S = 60.0
 DEFAULT_TOPIC = "orders"  # of traffic for which no topic was made
 
 

@@ -15,9 +15,10 @@ import pytest
 from chaoskafka.commands import RunRequest
 from chaoskafka.commands.asked import replay_command
 from chaoskafka.errors import EnvironmentFailure, ExitCode, HarnessError, ScenarioError, UsageError, told
-from chaoskafka.history.events import read_events
+from chaoskafka.fleet import playing
+from chaoskafka.fleet.playing import How
 from chaoskafka.report.result import RESULT_FILE, read_result
-from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.run import RunOutcome
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 from chaoskafka.scenario.model import Scenario
@@ -141,15 +142,14 @@ def play(house: House, scenario: Scenario, name: str, settings: Sequence[str]) -
         junit=None,
         json=None,
     )
-    run = RunOptions(
-        seed=seed,
-        out=house.options.out,
-        keep=False,
-        timeout_s=scenario.timeout_s,
-        progress=house.progress,
+    how = How(
+        out=request.out,
+        keep=request.keep,
+        timeout_s=request.timeout_s,
+        runtime=request.runtime,
         replay=replay_command(name, seed, request),
     )
-    return _report(run_scenario(scenario, options=run, runtime=house.runtime))
+    return _report(playing.play(scenario, seed, how, house.progress))
 
 
 def _report(ended: RunOutcome) -> Report:
@@ -177,7 +177,4 @@ def _unjudged(ended: RunOutcome) -> Exception:
 
 
 def _problems(ended: RunOutcome) -> str:
-    events = ended.run_dir / "events.jsonl"
-    found = read_events(events) if events.exists() else []
-    errors = [str(event.fields.get("text")) for event in found if event.event == "error"]
-    return "\n".join(errors) or f"not judged: {ended.exit_code.name.lower()}"
+    return playing.problem_of(ended.run_dir) or f"not judged: {ended.exit_code.name.lower()}"

@@ -176,12 +176,18 @@ class Traffic:
     def _wrong(
         self, result: Result, handled: Handled | None, ended: Sequence[str], *, twice: bool
     ) -> Broken | Inconclusive | None:
-        own = [*([str(handled)] if handled is not None else []), *ended]
-        told = "\n\n".join([*own, story(result, self.run_dir)])
         lost = handled is not None and bool(handled.lost or handled.unknown or (handled.twice and not twice))
+        kind: type[Broken | Inconclusive]
         if lost or ended or failing(result):
-            return Broken(told)
-        # What lies in a log that was not read to its end may be lost to the application too.
+            kind = Broken
+        elif result.answer is not Answer.PASS or (handled is not None and self._is_unsure(handled)):
+            kind = Inconclusive
+        else:
+            return None
+        own = [*([str(handled)] if handled is not None else []), *ended]
+        return kind("\n\n".join([*own, story(result, self.run_dir)]))
+
+    def _is_unsure(self, handled: Handled) -> bool:
+        """What lies in a log that was not read to its end may be lost to the application too."""
         history = open_history(self.run_dir)
-        unsure = handled is not None and (not handled.handled or audit_doubts(history, loaded(history)))
-        return Inconclusive(told) if unsure or result.answer is not Answer.PASS else None
+        return not handled.handled or bool(audit_doubts(history, loaded(history)))

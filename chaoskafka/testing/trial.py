@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from chaoskafka import machine, nemesis, under_load
-from chaoskafka.audit.whole import audit
+from chaoskafka.audit.whole import AUDIT_S, audit
 from chaoskafka.clock import NS_PER_S
-from chaoskafka.cluster.admin import make_offsets_topic
+from chaoskafka.cluster.admin import TOPICS_S, make_offsets_topic
 from chaoskafka.cluster.security import Protection, User
 from chaoskafka.ending import Ending
 from chaoskafka.errors import UsageError
@@ -38,11 +38,7 @@ from chaoskafka.setting import first_header, make_run_dir, recovery_limit_s, rig
 from chaoskafka.testing.clusters import Clusters, Lease
 from chaoskafka.testing.guard import Guard
 from chaoskafka.testing.place import Shared
-from chaoskafka.traffic import Traffic
-
-FLOW_S = 60.0  # first acks and reads, as of a run
-OFFSETS_S = 60.0
-AUDIT_S = 300.0
+from chaoskafka.traffic import FLOW_S, Traffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +131,7 @@ class Trial:
         if cluster.spec.security is Protection.SASL_SCRAM:
             self._lease.admin.allow(User.WORKER, rights_of(self._scenario))
         if any(named.word == "consume" for named in self._scenario.workloads):
-            make_offsets_topic(self._lease.views, within_s=OFFSETS_S, clock=clock)
+            make_offsets_topic(self._lease.views, within_s=TOPICS_S, clock=clock)
         bootstrap = ",".join(map(str, cluster.client_addresses().values()))
         workers, facts = workers_of(
             self._scenario,

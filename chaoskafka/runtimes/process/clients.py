@@ -24,7 +24,7 @@ from chaoskafka.errors import EnvironmentFailure, WaitTimeout
 from chaoskafka.runtimes.process import network
 from chaoskafka.runtimes.process.control import Supervised, surroundings
 from chaoskafka.runtimes.process.layout import CLIENTS_MAX, Layout
-from chaoskafka.runtimes.status import LINE_MAX_BYTES, parse_status
+from chaoskafka.runtimes.status import LINE_MAX_BYTES, newest
 
 OUT, ERR = "stdout.log", "stderr.log"
 
@@ -98,8 +98,7 @@ class ProcessClient:
         self._read_bytes += len(piece)
         *lines, rest = (self._rest + piece).split(b"\n")
         self._rest = rest if len(rest) <= LINE_MAX_BYTES else b""
-        newest = next((status for line in reversed(lines) if (status := parse_status(line)) is not None), None)
-        self._latest = newest or self._latest
+        self._latest = newest(lines) or self._latest
         return self._latest
 
     def exited(self) -> ExitStatus | None:
