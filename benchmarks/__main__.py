@@ -12,7 +12,7 @@ from benchmarks import figures
 from benchmarks.measure import MISSED, say, text
 
 # The demo looks at what forming has found.
-ALL = ("starting", "plugin", "producing", "judging", "forming", "demo", "injecting", "leftovers")
+ALL = ("starting", "plugin", "producing", "judging", "forming", "demo", "injecting", "side_by_side", "leftovers")
 
 
 def main() -> int:

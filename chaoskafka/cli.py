@@ -16,7 +16,9 @@ from chaoskafka import __version__
 from chaoskafka.commands import CheckRequest, ReportFormat, ReportRequest, RunRequest, RuntimeName
 from chaoskafka.commands.groups import compose, image
 from chaoskafka.commands.options import (
+    Baseline,
     Bundle,
+    FailIf,
     Jobs,
     Json,
     Junit,
@@ -64,6 +66,8 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
     rerun_failed: RerunFailed = None,
     bundle: Bundle = None,
     keep_runs: KeepRuns = None,
+    baseline: Baseline = None,
+    fail_if: FailIf = None,
     junit: Junit = None,
     json: Json = None,
 ) -> None:
@@ -84,6 +88,8 @@ def run(  # noqa: PLR0913 - a command's options are its parameters
         rerun_failed=rerun_failed,
         bundle=bundle,
         keep_runs=keep_runs,
+        baseline=baseline,
+        fail_if=tuple(fail_if or ()),
         junit=junit,
         json=json,
     )
@@ -129,6 +135,29 @@ def explain(
 ) -> None:
     """Tell why a stored run is not green, or what became of a message."""
     perform("explain", lambda command: command.main(run_dir, message))
+
+
+@app.command()
+def stats(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUNS…", help="Run directories, or directories that hold some.")
+    ],
+    *,
+    save: Annotated[Path | None, typer.Option("--save", metavar="FILE", help="Keep them as a baseline.")] = None,
+) -> None:
+    """Sum up the failover times of many runs, step by step."""
+    perform("stats", lambda command: command.summed_up(runs, save))
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A baseline, a run directory, or one that holds some.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The same.")],
+    *,
+    fail_if: FailIf = None,
+) -> None:
+    """Compare the failover times of two sets of runs, and what they were made with."""
+    perform("stats", lambda command: command.compared(a, b, tuple(fail_if or ())))
 
 
 @app.command("list")

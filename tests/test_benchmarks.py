@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import demo, figures
 from benchmarks.measure import PAIRS_MIN, Goal, Series, child, in_pairs, ratios
+from benchmarks.side_by_side import side_by_side
 from chaoskafka.history.events import read_events
 
 FOUND = figures.results()
@@ -49,6 +50,12 @@ def test_pairs_are_measured_abba() -> None:
     of_a, of_b = in_pairs(lambda: way("A", 3.0), lambda: way("B", 2.0), 3)
     assert "".join(order) == "ABBAAB"
     assert ratios(of_a, of_b, "s") == [1.5, 1.5, 1.5]
+
+
+def test_steps_stand_side_by_side_where_every_run_had_them() -> None:
+    runs = {"docker": [{"elect": 9.0, "home": 1.0}, {"elect": 8.0}], "process": [{"elect": 7.0}, {"elect": 8.5}]}
+    found = {series.label: series.samples for series in side_by_side(runs)}
+    assert found == {"elect, docker": [9.0, 8.0], "elect, process": [7.0, 8.5]}
 
 
 def test_a_summary_shows_the_spread() -> None:

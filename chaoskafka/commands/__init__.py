@@ -44,6 +44,8 @@ class RunRequest:
     rerun_failed: Path | None = None  # what an earlier call left in `results.json`
     bundle: Path | None = None  # what failures need, in one file
     keep_runs: int | None = None  # of each scenario, the newest; None: all
+    baseline: Path | None = None  # failover times that `fail_if` compares with
+    fail_if: tuple[str, ...] = ()  # rules on failover times
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

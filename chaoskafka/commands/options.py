@@ -118,6 +118,16 @@ FirstPort = Annotated[
         "--first-port", parser=_whole(1024, 65535), metavar="PORT", help="Of broker 1 on the host; others follow."
     ),
 ]
+Baseline = Annotated[
+    Path | None,
+    typer.Option("--baseline", metavar="FILE", help="Failover times to compare with, from `stats --save`."),
+]
+FailIf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-if", metavar="RULE", help="'redirect > 1.3x' or 'kill.elect outside bound'; several hold all."
+    ),
+]
 RerunFailed = Annotated[
     Path | None,
     typer.Option("--rerun-failed", metavar="FILE", help="Play again what did not pass, by an earlier results.json."),

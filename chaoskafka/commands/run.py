@@ -17,6 +17,7 @@ from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import complain, explain, gravest, say, show_result, writable, write_reports
 from chaoskafka.commands.progress import several_on, shown_on
 from chaoskafka.commands.report import write_page
+from chaoskafka.commands.stats import ruled_on
 from chaoskafka.commands.summary import SUMMARY_FILE, summary
 from chaoskafka.errors import ChaosKafkaError, ExitCode, HistoryError, UsageError, told
 from chaoskafka.fleet.bundle import bundle
@@ -29,6 +30,9 @@ from chaoskafka.fleet.room import Room
 from chaoskafka.phases import interrupted_by_signals, stop_on_signals
 from chaoskafka.report.result import RESULT_FILE, Result, read_result
 from chaoskafka.report.whole import WholeRun
+from chaoskafka.statistics.as_text import comparison_text, stats_text
+from chaoskafka.statistics.rules import Rule
+from chaoskafka.statistics.side import Side, load_side, side_of
 
 SLOWEST_SHOWN = 5  # runs; where the time goes, if there are many
 
@@ -44,9 +48,11 @@ def main(request: RunRequest) -> ExitCode:
 
 def _run(request: RunRequest) -> ExitCode:
     asked = asked_of(request)
+    rules = [Rule.parse(text) for text in request.fail_if]
+    baseline = load_side([request.baseline]) if request.baseline is not None else None
     writable(request.junit, request.json, request.bundle)
     _make_out(request.out)
-    book = _Book(request=request)
+    book = _Book(request=request, rules=rules, baseline=baseline)
     if not asked:
         say("no run is to be played: none had failed" if request.rerun_failed else "no run is in this share")
         return book.close(asked)
@@ -69,6 +75,8 @@ class _Book:
     aside: Callable[[], AbstractContextManager[None]] = nullcontext
     ended: list[Ended] = field(default_factory=list)
     runs: dict[tuple[str, int], WholeRun] = field(default_factory=dict)
+    rules: Sequence[Rule] = ()
+    baseline: Side | None = None
 
     def take(self, one: Ended) -> None:
         with self.aside():
@@ -99,7 +107,22 @@ class _Book:
         judged = [(one.result, one.run_dir) for one in every if one.result is not None and one.run_dir is not None]
         unjudged = [one.unjudged for one in every if one.ended_otherwise]
         write_reports(judged, unjudged, junit=self.request.junit, json_lines=self.request.json)
-        return gravest(one.code for one in self.ended if one.code is not None)
+        ruled = self._timed([run_dir for _, run_dir in judged])
+        return gravest([ruled, *(one.code for one in self.ended if one.code is not None)])
+
+    def _timed(self, judged: Sequence[Path]) -> ExitCode:
+        """Failover times of repeated runs together, and what the rules say of them."""
+        if self.request.repeat == 1 and not self.rules:
+            return ExitCode.PASS
+        if not judged:
+            return ExitCode.UNKNOWN if self.rules else ExitCode.PASS
+        try:
+            now = side_of(judged, name=str(self.request.out))
+            say(f"\n{stats_text(now) if self.baseline is None else comparison_text(self.baseline, now)}")
+            return ruled_on(self.rules, self.baseline, now)
+        except UsageError as wrong:  # told last: what was played is reported all the same
+            explain(wrong)
+            return wrong.exit_code
 
     def _keep(self, every: Sequence[Ended]) -> None:
         """What failed, for an artifact; of older runs the newest. What cannot be done is told, and changes no code."""

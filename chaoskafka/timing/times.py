@@ -79,6 +79,23 @@ class FaultTimes:
         return f"fault {self.index}" + (f" (and fault {others})" if others else "")
 
 
+# The steps that there are, in the order in which docs/timing.md explains them.
+STEPS = (
+    "inject",
+    "controller",
+    "detect",
+    "elect",
+    "commit",
+    "propagate",
+    "redirect",
+    "rebalanced",
+    "shrink",
+    "in_sync",
+    "home",
+    "unavailable",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseTime:
     """One step of one failover, of one subject. `took` None: it could not be seen, and `note` says why.
