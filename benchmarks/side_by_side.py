@@ -43,7 +43,7 @@ def _played(runtime: str) -> Figures:
 
 
 def side_by_side(found: Mapping[str, list[Figures]]) -> list[Series]:
-    """A series for each step and runtime, in the order of docs/timing.md; a step that some run did not have is left out."""
+    """A series for each step and runtime, in the order of STEPS; one that some run did not have is left out."""
     return [
         Series(label=f"{step}, {runtime}", unit="s", samples=samples)
         for step in STEPS
