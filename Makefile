@@ -1,8 +1,9 @@
 # Each target sets up what it needs, so a fresh clone needs no other command. The set-up says nothing when all is there.
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap demo test lint unit nightly bench lock clean
+.PHONY: help bootstrap demo test lint docs unit nightly bench lock clean
 
 BIN := .venv/bin
+export NO_MKDOCS_2_WARNING := 1
 # Empty is as if unset: without bytecode every one of the tests' processes compiles all anew, half of their start.
 export PYTHONDONTWRITEBYTECODE :=
 # Three processes, one more than two cores: many tests only wait for a while.
@@ -27,6 +28,10 @@ lint: bootstrap ## style, types, import directions
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --quiet
+
+docs: bootstrap ## the documentation as a site, in build/site
+	$(BIN)/mkdocs build --quiet
 
 unit: bootstrap ## the tests that need no Docker
 	$(UNIT)
