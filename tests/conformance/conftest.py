@@ -68,15 +68,10 @@ class Bench:
         return self.cluster.nodes[number]
 
     def play(self, fault: Plays) -> AbstractContextManager[Injected]:
-        """As the nemesis would, under a number of its own. Skips the test where the runtime declares to lack it."""
-        self.require(*fault.needs)
+        """As the nemesis would, under a number of its own."""
         self.played += 1
         stage = TargetStage(self.cluster, self.views, random.Random(1), fault=self.played, word="conformance")
         return fault.inject(stage)
-
-    def require(self, *abilities: type) -> None:
-        if lacking := [ability.__name__ for ability in abilities if ability not in self.runtime.abilities]:
-            pytest.skip(f"runtime {self.runtime.name} declares to lack {', '.join(lacking)}")
 
     def see_whole(self) -> None:
         """Every node answers, no rule of ours is left, and every broker says that all is in sync."""
@@ -90,6 +85,23 @@ class Bench:
             if CanPartition in self.runtime.abilities:
                 assert cast("CanPartition", node).rules() == ""
         wait_recovered(self.views, SPEC, within_s=WHOLE_S, clock=MonotonicClock())
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What a runtime declares to lack is not asked of it: such a test is none of its, which is no skip."""
+    out = {item for item in items if (needs := _needs(item)) and needs - _declared(item)}
+    if out:
+        config.hook.pytest_deselected(items=list(out))
+        items[:] = [item for item in items if item not in out]
+
+
+def _needs(item: pytest.Item) -> set[type]:
+    return {ability for mark in item.iter_markers("needs") for ability in mark.args}
+
+
+def _declared(item: pytest.Item) -> set[type]:
+    assert isinstance(item, pytest.Function)
+    return set(RUNTIMES[item.callspec.params["opened"]].abilities)
 
 
 @pytest.fixture(

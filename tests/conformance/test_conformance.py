@@ -66,7 +66,17 @@ FAULTS: dict[str, Plays] = {
 }
 
 
-@pytest.mark.parametrize("word", FAULTS)
+def needs(*abilities: type) -> pytest.MarkDecorator:
+    """`pytest.mark.needs(CanKill)` alone would take the class for a test to mark."""
+    return pytest.mark.needs.with_args(*abilities)
+
+
+def needing(what: object, fault: Any, *more: object) -> Any:
+    """A case of whoever declares what `fault` needs."""
+    return pytest.param(what, *more, marks=needs(*fault.needs))
+
+
+@pytest.mark.parametrize("word", [needing(word, fault) for word, fault in FAULTS.items()])
 def test_a_fault_is_seen_to_bite_and_to_heal(bench: Bench, word: str) -> None:
     with bench.play(FAULTS[word]) as hit:
         assert set(hit.targets) <= set(bench.cluster.nodes)
@@ -76,7 +86,9 @@ def test_a_fault_is_seen_to_bite_and_to_heal(bench: Bench, word: str) -> None:
     bench.see_whole()
 
 
-@pytest.mark.parametrize(("fault", "code"), [(Kill(target=TWO), 137), (Stop(target=TWO), 143)])
+@pytest.mark.parametrize(
+    ("fault", "code"), [needing(Kill(target=TWO), Kill, 137), needing(Stop(target=TWO), Stop, 143)]
+)
 def test_how_a_process_ended_and_that_a_new_one_runs(bench: Bench, fault: Plays, code: int) -> None:
     before = bench.node(2).state()
     assert (before.running, before.exit_code, before.frozen) == (True, None, False)
@@ -90,8 +102,8 @@ def test_how_a_process_ended_and_that_a_new_one_runs(bench: Bench, fault: Plays,
     assert bench.node(2).state() == after  # idempotent
 
 
+@needs(CanKill)
 def test_what_lasts_over_a_death(bench: Bench) -> None:
-    bench.require(CanKill)
     address = bench.node(2).address
     reached = bench.cluster.host_addresses()
     with bench.play(Kill(target=TWO)):
@@ -102,6 +114,7 @@ def test_what_lasts_over_a_death(bench: Bench) -> None:
         assert bench.node(2).tail(1)
 
 
+@needs(CanPause)
 def test_a_frozen_process_takes_connections_and_does_not_answer(bench: Bench) -> None:
     before = bench.node(2).state()
     with bench.play(Pause(target=TWO)):
@@ -112,6 +125,7 @@ def test_a_frozen_process_takes_connections_and_does_not_answer(bench: Bench) ->
     assert bench.node(2).state() == before
 
 
+@needs(CanPartition)
 def test_rules_of_two_faults_on_one_node_do_not_know_of_each_other(bench: Bench) -> None:
     outer = bench.play(CutClients(target=TWO))
     with outer as first, bench.play(Partition(target=TWO)) as second:
@@ -121,6 +135,7 @@ def test_rules_of_two_faults_on_one_node_do_not_know_of_each_other(bench: Bench)
     bench.see_whole()
 
 
+@needs(CanPartition)
 def test_one_is_lifted_under_the_other(bench: Bench) -> None:
     """The fault that began first ends first."""
     first, second = bench.play(CutClients(target=TWO)), bench.play(Partition(target=TWO))
@@ -132,16 +147,16 @@ def test_one_is_lifted_under_the_other(bench: Bench) -> None:
     assert bench.node(2).rules() == ""
 
 
+@needs(CanKill, CanPause)
 def test_a_frozen_process_that_dies_in_the_middle_is_told(bench: Bench) -> None:
-    bench.require(CanKill, CanPause)
     with pytest.raises(FaultFailed), bench.play(Pause(target=TWO, heal_s=bench.patience_s)):
         bench.node(2).kill()
     state = bench.node(2).state()
     assert (state.running, state.frozen, state.exit_code) == (False, False, 137)
 
 
+@needs(CanKill, CanPartition)
 def test_rules_of_a_node_that_dies_in_the_middle_are_lifted_and_its_death_is_told(bench: Bench) -> None:
-    bench.require(CanKill)
     with bench.play(Isolate(target=TWO)) as hit:
         bench.node(2).kill()
         wait_until("node-2 to end", read=bench.node(2).state, good=lambda state: not state.running, within_s=10)
@@ -150,8 +165,8 @@ def test_rules_of_a_node_that_dies_in_the_middle_are_lifted_and_its_death_is_tol
     assert healed["node-2"]["other_faults"]
 
 
+@needs(CanKill, CanPause, CanPartition, CanPowerOff)
 def test_restoring_takes_back_all_at_once_and_twice_does_no_harm(bench: Bench) -> None:
-    bench.require(CanKill, CanPause, CanPartition, CanPowerOff)
     bench.node(1).run_rules(cut_batch("chaoskafka_77", Cut()))
     bench.node(1).pause()
     bench.node(2).power_off()
@@ -162,8 +177,8 @@ def test_restoring_takes_back_all_at_once_and_twice_does_no_harm(bench: Bench) -
     bench.see_whole()
 
 
+@needs(CanPartition)
 def test_half_a_batch_of_rules_is_none(bench: Bench) -> None:
-    bench.require(CanPartition)
     batch = cut_batch("chaoskafka_78", Cut())
     with pytest.raises(CommandFailed):
         bench.node(2).run_rules(batch + batch)  # the second half finds the table of the first
@@ -199,21 +214,19 @@ def hurried(bench: Bench, kind: Callable[..., Plays], *, settle: bool) -> Plays:
     return kind(target=TWO, **words)
 
 
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("lie", [needing(lie, kind) for lie, (_, kind) in LIES.items()])
 def test_a_deed_that_is_not_done_is_not_seen_to_bite(bench: Bench, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     deed, kind = LIES[lie]
     fault = hurried(bench, kind, settle=True)
-    bench.require(*fault.needs)
     monkeypatch.setattr(type(bench.node(2)), deed, nothing)
     with pytest.raises(FaultFailed), bench.play(fault):
         pytest.fail("it was taken for done")
 
 
-@pytest.mark.parametrize("lie", HEALS)
+@pytest.mark.parametrize("lie", [needing(lie, kind) for lie, (_, kind) in HEALS.items()])
 def test_a_healing_that_is_not_done_is_not_seen(bench: Bench, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     deed, kind = HEALS[lie]
     fault = hurried(bench, kind, settle=False)
-    bench.require(*fault.needs)
     entered = bench.play(fault)
     entered.__enter__()
     monkeypatch.setattr(type(bench.node(2)), deed, nothing)
@@ -221,8 +234,8 @@ def test_a_healing_that_is_not_done_is_not_seen(bench: Bench, lie: str, monkeypa
         entered.__exit__(None, None, None)
 
 
+@needs(CanHostClients)
 def test_a_client_stands_in_a_place_of_its_own(bench: Bench, tmp_path: Path) -> None:
-    bench.require(CanHostClients)
     if not bench.is_real:
         pytest.skip("the fake runs no commands: its own programs are played by whole rehearsals")
     cluster = bench.cluster
