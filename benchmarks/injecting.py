@@ -27,7 +27,7 @@ from chaoskafka.cluster.views import Views
 from chaoskafka.faults import Fault
 from chaoskafka.runtime import DOCKER, PROCESS, Runtime
 from chaoskafka.scenario.load import load_fault
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 
 SPEC = ClusterSpec(nodes=3, timeouts=Timeouts.FAST, config={"offsets.topic.num.partitions": "3"})
 WITHIN_S = 180.0

@@ -32,7 +32,7 @@ from chaoskafka.runtimes.locks import is_alive, run_lock
 from chaoskafka.scenario.bind import BindError, bind, plain
 from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.scenario.model import Named, Scenario
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 
 Note = Callable[[str], None]
 

@@ -23,7 +23,8 @@ from chaoskafka.errors import FaultFailed, NoTarget, WaitTimeout
 from chaoskafka.faults import Injected
 from chaoskafka.history.header import RunHeader
 from chaoskafka.scenario.plan import PlannedPlace, PlannedStep
-from chaoskafka.session import Session, who_is
+from chaoskafka.session import Session
+from chaoskafka.stage import who_is
 from chaoskafka.traffic import Traffic
 
 PLACE_S = 60.0  # for a move of leadership to be granted, and again for every broker to know; under 1 s as a rule
@@ -96,20 +97,11 @@ class SessionHands:
         """As `Look.wait`."""
         session = self.session
         begun_ns, limit_s = session.clock.now_ns(), self._limit_s(condition)
-        mark: int | None = None
-
-        def read() -> list[str]:
-            nonlocal mark
-            now = session.views.ask_all()
-            missing = holding.missing(condition, now, scene, mark)
-            mark = sights.high_watermark(now)
-            return missing
-
         facts = {"condition": str(condition), "within_s": limit_s}
         try:
             wait_until(
                 str(condition),
-                read=read,
+                read=holding.reader(condition, session.views.ask_all, scene),
                 good=lambda missing: not missing,
                 within_s=limit_s,
                 every_s=ready.EVERY_S,

@@ -19,7 +19,8 @@ from chaoskafka.history.events import EventLog, FaultWindow, fault_windows, read
 from chaoskafka.history.header import TopicFacts
 from chaoskafka.progress import Silent
 from chaoskafka.scenario.plan import PlannedStep
-from chaoskafka.session import Session, TargetStage
+from chaoskafka.session import Session
+from chaoskafka.stage import TargetStage
 from chaoskafka.traffic import Traffic
 from tests.memory_cluster import MemoryCluster, MemoryViews, Trouble
 

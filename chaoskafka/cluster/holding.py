@@ -25,6 +25,20 @@ class Scene:
     targets: frozenset[int] | None  # the nodes that the fault hit; None: there is no fault, a step is waited with
 
 
+def reader(condition: Condition, ask: Callable[[], Sequence[BrokerView]], scene: Scene) -> Callable[[], list[str]]:
+    """What asks the brokers anew each time it is called, and says what is missing then."""
+    mark: int | None = None
+
+    def read() -> list[str]:
+        nonlocal mark
+        now = ask()
+        found = missing(condition, now, scene, mark)
+        mark = sights.high_watermark(now)
+        return found
+
+    return read
+
+
 def missing(condition: Condition, now: Sequence[BrokerView], scene: Scene, mark: int | None) -> list[str]:
     """What keeps a condition from holding; nothing: it holds.
 

@@ -22,6 +22,7 @@ from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Deed, Node
 from chaoskafka.cluster.moving import Move
 from chaoskafka.cluster.sights import BrokerView
+from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.cluster.undo import Undo
 
@@ -47,6 +48,11 @@ class Stage(Protocol):
     @property
     def tag(self) -> str:
         """Names this fault among all of the run, in letters, digits and `_`: what it creates is found by it."""
+        ...
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What the cluster is made of."""
         ...
 
     @property

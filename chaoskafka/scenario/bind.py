@@ -22,6 +22,7 @@ from cattrs import (
 )
 from cattrs.gen import make_dict_structure_fn, mapping_structure_factory
 
+from chaoskafka.cluster.conditions import Condition
 from chaoskafka.cluster.targets import Target
 from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.scenario.source import Step, YamlPath
@@ -84,7 +85,14 @@ def wanted(kind: Any) -> str:
         return " or ".join(wanted(arm) for arm in get_args(kind) if arm is not NoneType)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return "one of " + ", ".join(str(member.value) for member in kind)
-    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text", Target: "a target"}
+    words = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "text",
+        Target: "a target",
+        Condition: "a condition",
+    }
     if kind in words:
         return words[kind]
     return "a list" if origin is tuple else "a mapping"
@@ -209,6 +217,8 @@ def _converter() -> Converter:
     converter.register_structure_hook_factory(_is_union)(_union)
     converter.register_structure_hook_factory(_is_choice)(_choice)
     converter.register_structure_hook(Target, _target)
+    converter.register_structure_hook(Condition, lambda value, _: Condition.parse(value))
+    converter.register_unstructure_hook(Condition, lambda condition: condition.facts)
     converter.register_unstructure_hook(Target, lambda target: target.text)
     converter.register_unstructure_hook_factory(_is_sequence)(
         lambda _: lambda value: [converter.unstructure(item) for item in value]

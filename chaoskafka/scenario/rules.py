@@ -166,6 +166,9 @@ def _step(scenario: Scenario, step: PlanStep, *, is_last: bool) -> Iterator[Brok
         if isinstance(target, Target):
             for problem in (*_target(scenario, target), *_nobody(scenario, target)):
                 yield (*step.path, field.name), problem
+        if isinstance(target, Condition):
+            for problem in _condition(scenario, target):
+                yield (*step.path, field.name), problem
 
 
 def _condition(scenario: Scenario, condition: Condition) -> Iterator[str]:

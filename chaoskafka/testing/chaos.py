@@ -5,7 +5,7 @@ Each fault of the catalogue is a method, see `fault_methods.py`; `fault` plays a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
@@ -71,8 +71,9 @@ class Chaos(FaultMethods):
     def _made(self, word: str, parameters: dict[str, Any]) -> Fault:
         try:
             kind = find(Kind.FAULT, word)
-            targets = {field.name for field in fields(kind) if "Target" in str(field.type)}
-            fault: Fault = bind(kind, {key: self._given(key, value, targets) for key, value in parameters.items()})
+            types = {field.name: str(field.type) for field in fields(kind)}
+            given = {key: self._given(key, value, types.get(key, "")) for key, value in parameters.items()}
+            fault: Fault = bind(kind, given)
         except (UnknownWord, BindError, ValueError) as wrong:
             raise UsageError(f"chaos.{word}: {wrong}") from wrong
         if lacking := [need.__name__ for need in fault.needs if need not in self._runtime.abilities]:
@@ -81,10 +82,12 @@ class Chaos(FaultMethods):
             )
         return fault
 
-    def _given(self, key: str, value: Any, targets: Container[str]) -> Any:
+    def _given(self, key: str, value: Any, takes: str) -> Any:
         """As a scenario would write it, with Kafka's names."""
         if value is None:
             return None
-        if key in targets:
+        if "Target" in takes:
             return self._names.target(value).text
+        if "Condition" in takes:
+            return self._names.condition(Condition.parse(value)).facts
         return self._names.topic(str(value)) if key == "topic" else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,27 @@ class FaultMethods(ABC):
     @abstractmethod
     def fault(self, word: str, **parameters: Any) -> AbstractContextManager[Hit]:
         """Any fault by its word."""
+
+    def command(
+        self,
+        run: Sequence[str],
+        *,
+        bites_when: Mapping[str, Any] | str,
+        heals_when: Mapping[str, Any] | str = "recovered",
+        settle_s: float = 60.0,
+        run_s: float = 600.0,
+        heal_s: float = 120.0,
+    ) -> AbstractContextManager[Hit]:
+        """Have a command of yours break something, and see by what brokers say that it did."""
+        return self.fault(
+            "command",
+            run=run,
+            bites_when=bites_when,
+            heals_when=heals_when,
+            settle_s=settle_s,
+            run_s=run_s,
+            heal_s=heal_s,
+        )
 
     def crash_loop(
         self,

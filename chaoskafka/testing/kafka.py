@@ -22,8 +22,8 @@ from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import UsageError
 from chaoskafka.progress import Progress
 from chaoskafka.scenario.bind import BindError, bind
-from chaoskafka.session import who_is
 from chaoskafka.setting import facts_of_topics
+from chaoskafka.stage import who_is
 from chaoskafka.testing.application import BOOTSTRAP, Application
 from chaoskafka.testing.chaos import Chaos
 from chaoskafka.testing.clusters import Clusters, Lease

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from chaoskafka.cluster.conditions import Condition
 from chaoskafka.cluster.targets import Target
 from chaoskafka.scenario.catalogue import Kind, Member, find, members
 
@@ -23,7 +24,7 @@ HEAD = '''"""The faults of the catalogue as methods. Written by `methods.py`; a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -93,13 +94,16 @@ def _type(hint: Any) -> str:
         return f"Sequence[{_type(get_args(hint)[0])}]"
     if isinstance(hint, type) and issubclass(hint, Enum):
         return f"Literal[{', '.join(_quoted(member.value) for member in hint)}]"
-    return "Target | str" if hint is Target else str(hint.__name__)
+    written = {Target: "Target | str", Condition: "Mapping[str, Any] | str"}
+    return written.get(hint) or str(hint.__name__)
 
 
 def _default(field: Field[Any]) -> str:
     if field.default is MISSING:
         return ""
     value = field.default.value if isinstance(field.default, Enum) else field.default
+    if isinstance(value, Condition):
+        value = str(value)
     return f" = {_quoted(value)}"
 
 

@@ -39,7 +39,7 @@ UNDONE = {
     "pause": "resumed by SIGCONT",
     "power_off": "lifted chaoskafka_power, started again",
 }  # what the heal says of a node that was hit; of all others that it was started again
-OWE_NOTHING = {"move_leader"}  # no node is hit
+OWE_NOTHING = {"command", "move_leader"}  # nothing of ours is done to a node
 OF_A_FAULT = (
     Point.BEFORE_WRITE,
     Point.AFTER_WRITE,

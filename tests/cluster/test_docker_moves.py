@@ -17,7 +17,7 @@ from chaoskafka.cluster.views import Views
 from chaoskafka.errors import NoTarget
 from chaoskafka.faults.move_leader import MoveLeader
 from chaoskafka.faults.rolling_restart import RollingRestart
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 
 pytestmark = [pytest.mark.docker, pytest.mark.nightly]
 

@@ -17,7 +17,7 @@ from chaoskafka.faults import Injected
 from chaoskafka.faults.kill import Kill
 from chaoskafka.nemesis import Ready, Watch, play
 from chaoskafka.scenario.plan import PlannedGroup, PlannedPlace, PlannedStep
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 
 pytestmark = [pytest.mark.docker, pytest.mark.nightly]
 SKEW_S = 0.1  # two signals, sent by two threads of one process on a busy machine

@@ -28,7 +28,7 @@ from chaoskafka.fleet.playing import RUNTIMES
 from chaoskafka.runtime import Runtime
 from chaoskafka.runtimes.docker.engine import connect
 from chaoskafka.runtimes.locks import runs_directory
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 from tests.cluster.conftest import objects_of
 
 REAL = [pytest.mark.docker, pytest.mark.nightly, pytest.mark.timeout(900)]

@@ -11,7 +11,7 @@ from chaoskafka.clock import ManualClock
 from chaoskafka.cluster.moves import Moves
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.faults import Fault, Injected, Proof
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 from tests.memory_cluster import MemoryCluster, MemoryNode, MemoryViews, Trouble
 
 

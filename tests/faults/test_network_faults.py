@@ -19,7 +19,7 @@ from chaoskafka.faults import cutting
 from chaoskafka.faults.cut_clients import CutClients
 from chaoskafka.faults.isolate import Isolate
 from chaoskafka.faults.partition import Partition, Shape, parting, weak
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 from tests.memory_cluster import MemoryCluster, MemoryViews
 from tests.nodes_on_a_network import NetworkNode, network
 

@@ -13,7 +13,7 @@ from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed, WaitTimeout
 from chaoskafka.faults.pause import Pause
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 from tests.memory_cluster import MemoryCluster, MemoryNode, MemoryViews, Trouble
 
 

@@ -11,7 +11,7 @@ from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.cluster.targets import Target
 from chaoskafka.errors import FaultFailed
 from chaoskafka.faults.power_off import PowerOff
-from chaoskafka.session import TargetStage
+from chaoskafka.stage import TargetStage
 from tests.memory_cluster import MemoryCluster, MemoryViews
 from tests.nodes_on_a_network import NetworkNode, network
 
