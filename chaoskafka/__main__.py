@@ -23,14 +23,17 @@ Commands:
   check     Judge stored runs again, from their directories alone.
   report    Show stored runs as a page, a summary, a table or a trace.
   explain   Tell why a stored run is not green, or what became of a message.
+  stats     Sum up the failover times of many runs, step by step.
+  compare   Compare the failover times of two sets of runs.
   list      Show every word that scenarios can use, and the scenarios.
   validate  Load scenarios as a run would, and start nothing.
   heal      Take back what dead runs broke, and remove what they left...
+  doctor    Try what a run needs here, and say what mends the rest.
   up        Start a cluster that stands until `down`, to look around by...
   status    Show a standing cluster, and what is left to undo in it.
   inject    Play one fault on a standing cluster, and heal it.
   down      Remove a standing cluster, whatever was broken in it.
-  doctor    Try what a run needs here, and say what mends the rest.
+  watch     Put load round your own work on a cluster of yours, and judge...
   image     The images that clusters start from.
   compose   Clusters as Compose files.
 """

@@ -14,6 +14,7 @@ import typer
 
 from chaoskafka import __version__
 from chaoskafka.commands import CheckRequest, ReportFormat, ReportRequest, RunRequest, RuntimeName
+from chaoskafka.commands.around import around
 from chaoskafka.commands.groups import compose, image
 from chaoskafka.commands.options import (
     Baseline,
@@ -30,7 +31,6 @@ from chaoskafka.commands.options import (
     Settings,
     Share,
     TimeoutS,
-    seconds,
 )
 from chaoskafka.commands.performing import perform, variable
 
@@ -42,6 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain text can be searched, and boxes take half of the time of every `--help`
     pretty_exceptions_enable=False,
 )
+app.add_typer(around)
 app.add_typer(image, name="image")
 app.add_typer(compose, name="compose")
 
@@ -156,7 +157,7 @@ def compare(
     *,
     fail_if: FailIf = None,
 ) -> None:
-    """Compare the failover times of two sets of runs, and what they were made with."""
+    """Compare the failover times of two sets of runs."""
     perform("stats", lambda command: command.compared(a, b, tuple(fail_if or ())))
 
 
@@ -187,54 +188,6 @@ def heal(
 ) -> None:
     """Take back what dead runs broke, and remove what they left behind."""
     perform("heal", lambda command: command.main(all_runs=all_runs, keep=keep))
-
-
-Cluster = Annotated[
-    str | None, typer.Argument(metavar="[CLUSTER]", help="As `up` named it; may be left out where only one stands.")
-]
-
-
-@app.command()
-def up(
-    scenario: Annotated[
-        str | None, typer.Argument(metavar="[SCENARIO]", help="Whose cluster and topics; without one: three nodes.")
-    ] = None,
-    *,
-    name: Annotated[str | None, typer.Option(metavar="CLUSTER", help="What to call it.")] = None,
-    settings: Settings = None,
-) -> None:
-    """Start a cluster that stands until `down`, to look around by hand."""
-    perform("up", lambda command: command.main(scenario, name, tuple(settings or ()), variable()))
-
-
-@app.command()
-def status(
-    cluster: Cluster = None,
-    *,
-    json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
-) -> None:
-    """Show a standing cluster, and what is left to undo in it."""
-    perform("status", lambda command: command.main(cluster, as_json=json))
-
-
-@app.command()
-def inject(
-    fault: Annotated[str, typer.Argument(help="As a plan writes it, e.g. 'kill: {target: leader of orders/0}'.")],
-    *,
-    cluster: Annotated[str | None, typer.Option(metavar="CLUSTER", help="Which, where several stand.")] = None,
-    for_s: Annotated[
-        float | None, typer.Option(parser=seconds, metavar="SECONDS", help="How long; without it, until Ctrl-C.")
-    ] = None,
-    seed: Seed = None,
-) -> None:
-    """Play one fault on a standing cluster, and heal it."""
-    perform("inject", lambda command: command.main(fault, cluster, for_s, seed))
-
-
-@app.command()
-def down(cluster: Cluster = None) -> None:
-    """Remove a standing cluster, whatever was broken in it."""
-    perform("down", lambda command: command.main(cluster))
 
 
 @app.command()

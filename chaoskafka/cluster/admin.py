@@ -139,6 +139,19 @@ class Admin:
                 ignore=KafkaError.UNKNOWN_TOPIC_OR_PART,
             )
 
+    def delete_groups(self, names: Iterable[str]) -> None:
+        """Delete consumer groups that nobody is a member of any more; one that does not exist is as good as deleted.
+
+        Blocks. Raises EnvironmentFailure.
+        """
+        gone = list(names)
+        if gone:
+            self._finish(
+                "delete group",
+                lambda: self._client.delete_consumer_groups(gone, request_timeout=self._timeout_s),
+                ignore=KafkaError.GROUP_ID_NOT_FOUND,
+            )
+
     def broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
         """Each broker's effective settings, defaults included, asked of that broker; secrets are left out.
 

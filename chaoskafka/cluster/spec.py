@@ -110,6 +110,18 @@ class ClusterSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSpec(ClusterSpec):
+    """A cluster that somebody else made: brokers have the ids that they were given, and controllers are not seen."""
+
+    found: tuple[int, ...] = ()
+
+    @property
+    def members(self) -> tuple[NodeSpec, ...]:
+        """Every broker, in the order of their ids."""
+        return tuple(NodeSpec(node_id=broker, roles=frozenset({Role.BROKER})) for broker in self.found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSpec:
     """A topic under test. Its min ISR is set on the topic: with ELR a broker's own setting is ignored (KIP-966)."""
 

@@ -49,6 +49,23 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WatchRequest:
+    """`chaoskafka watch`, as asked for."""
+
+    bootstrap: tuple[str, ...]  # HOST:PORT
+    command: tuple[str, ...]
+    security: Path | None  # a file of client settings; None: in the clear
+    bites_when: str  # conditions, as a scenario writes them
+    heals_when: str
+    topic: str | None  # None: a name that nobody else has
+    rate_per_s: float
+    run_s: float
+    out: Path
+    junit: Path | None
+    json: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
     """`chaoskafka check`, as asked for."""
 

@@ -1,0 +1,182 @@
+"""`chaoskafka watch … -- COMMAND…`: load and an observer round a person's own maintenance of a cluster of theirs.
+
+In: where the cluster is, and what is done to it. Out: a run like any other, judged by what clients were told and what
+brokers say. A topic and a group of its own are made there, and deleted at the end.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import yaml
+
+from chaoskafka.clock import Clock
+from chaoskafka.cluster.abilities import Address, CanHostClients
+from chaoskafka.cluster.admin import Admin
+from chaoskafka.cluster.client_file import read_security
+from chaoskafka.cluster.security import PLAINTEXT, Security
+from chaoskafka.cluster.spec import ClusterSpec, FoundSpec, TopicSpec
+from chaoskafka.commands import WatchRequest
+from chaoskafka.commands.output import complain, gravest, show_result, writable, write_reports
+from chaoskafka.commands.progress import shown_on
+from chaoskafka.commands.report import write_page
+from chaoskafka.errors import ChaosKafkaError, ExitCode, UsageError
+from chaoskafka.fleet.playing import problem_of
+from chaoskafka.phases import interrupted_by_signals
+from chaoskafka.report.as_junit import Unjudged
+from chaoskafka.report.result import RESULT_FILE, read_result
+from chaoskafka.run import RunOptions, RunOutcome, run_scenario
+from chaoskafka.runtime import Note, Opens, Runtime
+from chaoskafka.runtimes.external.found import Found, find
+from chaoskafka.runtimes.external.open import open_cluster
+from chaoskafka.scenario import catalogue, seeds
+from chaoskafka.scenario.bind import BindError, bind
+from chaoskafka.scenario.catalogue import Kind
+from chaoskafka.scenario.model import DEFAULT_EXPECT, Named, PlanStep, Scenario
+from chaoskafka.scenario.rules import broken_rules
+from chaoskafka.scenario.source import show
+
+NAME = "watch"  # of the scenario, so of the directory that holds such runs
+PARTITIONS, REPLICAS = 6, 3
+BEFORE_S = 5.0  # of steady load
+EXPECT = (*DEFAULT_EXPECT, "no_duplicates", "ordered")
+
+
+def main(request: WatchRequest) -> ExitCode:
+    """Blocks as long as the command works, and about a minute more.
+
+    Raises UsageError before anything was made, and EnvironmentFailure when the cluster does not answer.
+    """
+    writable(request.junit, request.json)
+    security = read_security(request.security) if request.security is not None else PLAINTEXT
+    with interrupted_by_signals():
+        found = find([_address(text) for text in request.bootstrap], security)
+        name = request.topic or f"chaoskafka-{NAME}-{secrets.token_hex(3)}"
+        scenario = _scenario(request, found, name)
+        with _deleted(name, found, security) as codes:
+            outcome = _play(scenario, request, external(found, security))
+            codes.append(outcome.exit_code)
+    _report(outcome, request)
+    return gravest(codes)
+
+
+def external(found: Found, security: Security) -> Runtime:
+    """A runtime without any ability to break something: clients stand on this machine."""
+
+    def prepare(spec: ClusterSpec, _: Note, __: Clock) -> Opens:
+        return partial(open_cluster, spec, found=found, security=security)
+
+    return Runtime(name="external", abilities=(CanHostClients,), prepare=prepare, clients="host")
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 1 << 16:
+        raise UsageError(f"--bootstrap {text!r}: expected HOST:PORT")
+    return Address(host.strip("[]"), int(port))
+
+
+def _scenario(request: WatchRequest, found: Found, name: str) -> Scenario:
+    """Raises UsageError."""
+    replicas = min(REPLICAS, len(found.brokers))
+    command = {
+        "run": list(request.command),
+        "bites_when": _condition("--bites-when", request.bites_when),
+        "heals_when": _condition("--heals-when", request.heals_when),
+        "run_s": request.run_s,
+    }
+    produce = {"topic": name, "rate_per_s": request.rate_per_s, "acks": "all", "client": "harness"}
+    try:
+        step = PlanStep(
+            after_s=BEFORE_S, word="command", fault=_bound(Kind.FAULT, "command", command), path=("command",)
+        )
+        scenario = Scenario(
+            name=NAME,
+            file=None,
+            title=f"Watched: {shlex.join(request.command)}"[:200],
+            question="Do clients of this cluster get through what is done to it, and is nothing lost?",
+            cluster=FoundSpec(found=tuple(sorted(found.brokers))),
+            topics={
+                name: TopicSpec(
+                    partitions=PARTITIONS, replication_factor=replicas, min_insync_replicas=max(1, replicas - 1)
+                )
+            },
+            workloads=tuple(
+                Named(word=word, value=_bound(Kind.WORKLOAD, word, keys))
+                for word, keys in (("produce", produce), ("consume", {"topic": name, "group": name}))
+            ),
+            plan=(step,),
+            expect=tuple(Named(word=word, value=_bound(Kind.CHECK, word, {})) for word in EXPECT),
+        )
+    except (BindError, ValueError) as wrong:
+        raise UsageError(f"watch: {wrong}") from wrong
+    for path, problem in broken_rules(scenario):
+        raise UsageError(f"watch: {show(path)}: {problem}")
+    return scenario
+
+
+def _bound(kind: Kind, word: str, keys: dict[str, Any]) -> Any:
+    return bind(catalogue.find(kind, word), keys)
+
+
+def _condition(option: str, text: str) -> Any:
+    """As a scenario would write it."""
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as wrong:
+        raise UsageError(f"{option} {text!r}: not a condition as a scenario writes it") from wrong
+
+
+def _play(scenario: Scenario, request: WatchRequest, runtime: Runtime) -> RunOutcome:
+    with shown_on() as progress:
+        options = RunOptions(
+            seed=seeds.draw(),
+            out=request.out,
+            keep=False,
+            timeout_s=None,
+            progress=progress,
+            replay=_replay(request),
+        )
+        return run_scenario(scenario, options=options, runtime=runtime)
+
+
+@contextmanager
+def _deleted(name: str, found: Found, security: Security) -> Iterator[list[ExitCode]]:
+    """Afterwards the topic and the group are gone; what cannot be deleted is told, and is an exit code."""
+    codes: list[ExitCode] = []
+    try:
+        yield codes
+    finally:
+        try:
+            admin = Admin(found.brokers.values(), security)
+            admin.delete_topics([name])
+            admin.delete_groups([name])
+        except ChaosKafkaError as failed:
+            complain(f"chaoskafka: topic and group {name} are left in the cluster: {failed}")
+            codes.append(ExitCode.ENVIRONMENT)
+
+
+def _report(outcome: RunOutcome, request: WatchRequest) -> None:
+    judged, unjudged = [], []
+    if (outcome.run_dir / RESULT_FILE).exists():
+        result = read_result(outcome.run_dir / RESULT_FILE)
+        show_result(result, outcome.run_dir)
+        judged.append((result, outcome.run_dir))
+    else:
+        complain(f"chaoskafka: not judged; what there is: {outcome.run_dir}")
+        unjudged.append(Unjudged(name=NAME, problem=problem_of(outcome.run_dir) or "not judged"))
+    write_page(outcome.run_dir)
+    write_reports(judged, unjudged, junit=request.junit, json_lines=request.json)
+
+
+def _replay(request: WatchRequest) -> str:
+    words = ["chaoskafka", NAME, *(word for text in request.bootstrap for word in ("--bootstrap", text))]
+    if request.security is not None:
+        words += ["--security", str(request.security)]
+    words += ["--bites-when", request.bites_when, "--heals-when", request.heals_when]
+    return shlex.join([*words, "--", *request.command])
