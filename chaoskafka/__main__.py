@@ -25,6 +25,7 @@ Commands:
   explain   Tell why a stored run is not green, or what became of a message.
   stats     Sum up the failover times of many runs, step by step.
   compare   Compare the failover times of two sets of runs.
+  matrix    Play one scenario in many combinations, into one table.
   list      Show every word that scenarios can use, and the scenarios.
   validate  Load scenarios as a run would, and start nothing.
   heal      Take back what dead runs broke, and remove what they left...
@@ -33,7 +34,7 @@ Commands:
   status    Show a standing cluster, and what is left to undo in it.
   inject    Play one fault on a standing cluster, and heal it.
   down      Remove a standing cluster, whatever was broken in it.
-  watch     Put load round your own work on a cluster of yours, and judge...
+  watch     Put load round what you do to a cluster, and judge it.
   image     The images that clusters start from.
   compose   Clusters as Compose files.
 """

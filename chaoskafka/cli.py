@@ -161,6 +161,35 @@ def compare(
     perform("stats", lambda command: command.compared(a, b, tuple(fail_if or ())))
 
 
+@app.command()
+def matrix(  # noqa: PLR0913 - a command's options are its parameters
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A matrix: docs/statistics.md.")],
+    *,
+    out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")] = Path("runs"),
+    seed: Seed = None,
+    settings: Settings = None,
+    timeout_s: TimeoutS = None,
+    runtime: Runtime = RuntimeName.DOCKER,
+    jobs: Jobs = 1,
+) -> None:
+    """Play one scenario in many combinations, into one table."""
+    request = RunRequest(
+        scenarios=(),
+        seed=seed,
+        repeat=1,
+        keep=False,
+        out=out,
+        settings=tuple(settings or ()),
+        variable=variable(),
+        timeout_s=timeout_s,
+        runtime=runtime,
+        jobs=jobs or None,
+        junit=None,
+        json=None,
+    )
+    perform("matrix", lambda command: command.main(file, request))
+
+
 @app.command("list")
 def list_words() -> None:
     """Show every word that scenarios can use, and the scenarios."""

@@ -90,7 +90,7 @@ def watch(  # noqa: PLR0913 - a command's options are its parameters
     junit: Junit = None,
     json: Json = None,
 ) -> None:
-    """Put load round your own work on a cluster of yours, and judge it."""
+    """Put load round what you do to a cluster, and judge it."""
     request = WatchRequest(
         bootstrap=tuple(bootstrap),
         command=tuple(command),
