@@ -22,7 +22,13 @@ from orders.store import Store
 BATCH = 500
 STATUS_EVERY = 50  # orders
 FLUSH_S = 30.0
-NOT_A_MEMBER = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS, KafkaError.UNKNOWN_MEMBER_ID}
+NOT_A_MEMBER = {
+    KafkaError.ILLEGAL_GENERATION,
+    KafkaError.REBALANCE_IN_PROGRESS,
+    KafkaError.UNKNOWN_MEMBER_ID,
+    KafkaError._ASSIGNMENT_LOST,  # noqa: SLF001 - the client itself noticed: its coordinator was silent for a session
+    KafkaError._NO_OFFSET,  # noqa: SLF001 - and of what it has now it read nothing yet
+}
 
 
 def main() -> int:
