@@ -4,6 +4,10 @@ In: brokers' addresses and topics. Out: a line for each change, as `history.obse
 `lo_ns` (send of the last poll that still showed the old state) and no later than `hi_ns` (receipt of the first that
 showed the new one). The first sight of a state has the observer's start as its `lo_ns`. A connection of its own per
 API: a broker serves one request of a connection at a time, and DescribeQuorum may wait for a controller.
+
+What a broker knows of leaders and fences is asked for when it has applied more of the metadata log, and not each time:
+it answers Metadata and DescribeCluster from the image whose offset ApiVersions tells (KRaftMetadataCache), so while
+that offset is the same, so are they.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -47,15 +52,16 @@ class Watch:
     read: Callable[[int, Any], State]  # broker, decoded answer
     every_s: float
     answer_s: float = ANSWER_S
-    tells_reachable: bool = False  # its silence is the broker's silence
+    leads: bool = False  # it tells what the broker has applied, and its silence is the broker's silence
+    follows: bool = False  # asked when the broker has applied more; `every_s` is then the longest time between
 
 
 def watches(topics: Sequence[str], *, every_s: float, slow_every_s: float) -> list[Watch]:
     """All that is watched of each broker: its applied metadata, its leaders, its fences, its controller."""
     return [
-        Watch(kind="epoch", ask=asks.api_versions(), read=_epoch, every_s=every_s, tells_reachable=True),
-        Watch(kind="leadership", ask=asks.metadata(topics), read=_leadership, every_s=every_s),
-        Watch(kind="fenced", ask=asks.describe_cluster(), read=_fenced, every_s=slow_every_s),
+        Watch(kind="epoch", ask=asks.api_versions(), read=_epoch, every_s=every_s, leads=True),
+        Watch(kind="leadership", ask=asks.metadata(topics), read=_leadership, every_s=slow_every_s, follows=True),
+        Watch(kind="fenced", ask=asks.describe_cluster(), read=_fenced, every_s=slow_every_s, follows=True),
         Watch(
             kind="controller",
             ask=asks.describe_quorum(),
@@ -118,12 +124,39 @@ class Tally:
         self.led[place] = max(self.led.get(place, (-1, -1)), (said["epoch"], said["leader"]))
 
 
-class Watcher:
-    """Puts one `Watch` to one broker, until cancelled."""
+@dataclass(slots=True)
+class Applied:
+    """How far one broker has applied the metadata log, as whoever leads sees it and those that follow read it."""
 
-    def __init__(self, broker: int, opens: Opens, watch: Watch, write: Write, tally: Tally) -> None:
+    offset: int | None = None
+    sent_ns: int = 0  # of the newest poll that showed `offset`
+    before: tuple[int | None, int] = (None, 0)  # the offset before it, and the send of the last poll that showed it
+    moved: asyncio.Event = field(default_factory=asyncio.Event)  # set, and replaced, when `offset` changes
+
+    def show(self, offset: int, sent_ns: int) -> None:
+        """A poll that was sent then showed this offset."""
+        if offset != self.offset:
+            self.before, self.offset = (self.offset, self.sent_ns), offset
+            self.moved.set()
+            self.moved = asyncio.Event()
+        self.sent_ns = sent_ns
+
+    def showed_ns(self, offset: int | None, after_ns: int) -> int:
+        """The send of the last poll that was sent after an instant and showed `offset`; 0: there is none."""
+        for seen, sent_ns in ((self.offset, self.sent_ns), self.before):
+            if seen is not None and seen == offset and sent_ns > after_ns:
+                return sent_ns
+        return 0
+
+
+class Watcher:
+    """Puts one `Watch` to one broker, until cancelled. `applied`: shared by all watchers of that broker."""
+
+    def __init__(
+        self, broker: int, opens: Opens, watch: Watch, write: Write, tally: Tally, applied: Applied | None = None
+    ) -> None:
         self._broker, self._opens, self._watch = broker, opens, watch
-        self._write, self._tally = write, tally
+        self._write, self._tally, self._applied = write, tally, applied or Applied()
         self._state: State = {}
         self._same: set[bytes] = set()  # answers, byte for byte, that are known to mean the present state
         self._unchanged_ns = time.monotonic_ns()  # send of the last poll that showed the present state
@@ -147,9 +180,9 @@ class Watcher:
 
     async def _poll(self, stream: Stream) -> None:
         """Raises NoAnswer once the broker is away."""
-        loop = asyncio.get_running_loop()
         frame, answer_type = prepare(self._watch.ask, stream.offered)
         while True:
+            offset, moved = self._applied.offset, self._applied.moved
             self._tried_ns = time.monotonic_ns()
             found = await stream.exchange(frame, self._watch.answer_s)
             self._tally.polls += 1
@@ -162,8 +195,24 @@ class Watcher:
                     self._same.clear()
                 self._same.add(body)
             self._unchanged_ns = found.sent_ns
-            # All watchers' polls fall together, so that one wake-up serves them all; missed ones are not made up for.
-            await asyncio.sleep(self._watch.every_s - loop.time() % self._watch.every_s)
+            if self._watch.leads:
+                self._applied.show(self._state[self._broker]["offset"], found.sent_ns)
+            await self._next(moved)
+            if self._watch.follows:
+                # Asked again at an offset that has not moved since, it would have answered the same.
+                self._unchanged_ns = max(found.sent_ns, self._applied.showed_ns(offset, found.received_ns))
+
+    async def _next(self, moved: asyncio.Event) -> None:
+        """Until it is time to ask again."""
+        loop = asyncio.get_running_loop()
+        # Polls fall together, so that one wake-up serves all; missed ones are not made up for.
+        within_s = self._watch.every_s - loop.time() % self._watch.every_s
+        if not self._watch.follows:
+            await asyncio.sleep(within_s)
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await moved.wait()
 
     def _change(self, state: State, received_ns: int) -> None:
         """Write what differs from the present state, and make `state` the present one."""
@@ -183,7 +232,7 @@ class Watcher:
             self._same.clear()
 
     def _reachable(self, tried_ns: int, seen_ns: int, error: str | None) -> None:
-        if not self._watch.tells_reachable:
+        if not self._watch.leads:
             return
         up = error is None
         if up != self._up:

@@ -32,7 +32,7 @@ from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.wire.stream import open_stream
 from chaoskafka.errors import UsageError
-from chaoskafka.probes.broker_views import Fields, Tally, Watcher, watches
+from chaoskafka.probes.broker_views import Applied, Fields, Tally, Watcher, watches
 from chaoskafka.probes.metadata_log import Follower, MergedLog
 
 FILE = "observations.jsonl"
@@ -130,10 +130,11 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
     controllers = {
         controller: partial(open_stream, resolve(address)) for controller, address in arguments.controllers.items()
     }
+    applied = {broker: Applied() for broker in doors}
     watched = watches(arguments.topics, every_s=arguments.every_ms / 1000, slow_every_s=arguments.slow_every_ms / 1000)
     async with asyncio.TaskGroup() as tasks:
         running = [
-            tasks.create_task(Watcher(broker, opens, watch, journal.write, tally).run())
+            tasks.create_task(Watcher(broker, opens, watch, journal.write, tally, applied[broker]).run())
             for broker, opens in doors.items()
             for watch in watched
         ]

@@ -55,7 +55,9 @@ class Command:
 
     def left(self, engine: Engine) -> list[str]:
         objects = [name for run_id in self.run_ids() for name in objects_of(engine, run_id)]
-        return [*objects, *self.processes(), *map(str, (self.where / "state").rglob("*.l*"))]
+        # Not rglob, which fails on a directory that goes while it is walked through.
+        locks = [name for _, _, names in os.walk(self.where / "state") for name in names if ".l" in name]
+        return [*objects, *self.processes(), *locks]
 
     @property
     def output(self) -> str:

@@ -26,7 +26,7 @@ from chaoskafka.runtime import PROCESS_PLAIN
 from chaoskafka.runtimes.locks import CLUSTER, runs_directory
 from chaoskafka.runtimes.process.supervisor import MARK
 from chaoskafka.runtimes.process.sweep import _is_marked, sweep
-from tests.cluster.conftest import CHEAPER, is_alive
+from tests.cluster.conftest import CHEAPER_FLAGS, is_alive
 
 pytestmark = [pytest.mark.docker, pytest.mark.process_plain, pytest.mark.nightly, pytest.mark.timeout(420)]
 
@@ -76,7 +76,7 @@ def await_end(processes: list[int]) -> None:
 
 
 def test_a_killed_leader_costs_nothing_where_namespaces_are_forbidden(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), *CHEAPER, "--runtime", "process"]
+    command = [sys.executable, "-m", "chaoskafka", "run", str(SCENARIO), *CHEAPER_FLAGS, "--runtime", "process"]
     done = subprocess.run(
         [*FORBIDDEN, *command, "--seed", "7", "--out", str(tmp_path / "out")],
         capture_output=True,

@@ -18,9 +18,10 @@ from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32, i32Timedelta, i64
 from scripted_broker import Script, api_versions, body, scripted_broker
 
+from chaoskafka.clock import wait_until
 from chaoskafka.cluster.abilities import Address
 from chaoskafka.cluster.wire.stream import open_stream
-from chaoskafka.probes.broker_views import Fields, Tally, Watch, Watcher, watches
+from chaoskafka.probes.broker_views import Applied, Fields, Tally, Watch, Watcher, watches
 
 Line = tuple[str, int, int, Fields]
 NO_WAIT = i32Timedelta.parse(timedelta(0))
@@ -204,3 +205,65 @@ def test_a_person_is_told_the_newest_leader_whoever_still_names_an_old_one() -> 
     for leader, epoch in ((1, 0), (-1, 1), (2, 2), (1, 0), (-1, -1)):  # a dead one's answers, and one that starts
         tally.hear_leader({"topic": "orders", "partition": 0, "leader": leader, "epoch": epoch})
     assert tally.led == {"orders/0": (2, 2)}
+
+
+def both(steps: Callable[[Broker, Tally], None]) -> tuple[Broker, list[Line], int]:
+    """Watch what a broker has applied, and its leaders, which are asked for at other times only after a minute."""
+    broker, lines, asked = Broker(), list[Line](), list[int]()
+    paced, leaders = watches(["orders"], every_s=0.005, slow_every_s=60.0)[:2]
+
+    def script(key: int, version: int) -> bytes | None:
+        asked.append(key)
+        return broker.answer(key, version)
+
+    async def run(address: Address) -> None:
+        tally, applied = Tally(), Applied()
+        opens = partial(open_stream, address)
+        tasks = [
+            asyncio.create_task(Watcher(1, opens, what, lambda *line: lines.append(line), tally, applied).run())
+            for what in (paced, leaders)
+        ]
+        await asyncio.to_thread(steps, broker, tally)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    with scripted_broker(script) as address:
+        asyncio.run(asyncio.wait_for(run(address), 60))
+    return broker, lines, asked.count(3)
+
+
+def wait_polls(tally: Tally, more: int) -> None:
+    wanted = tally.polls + more
+    wait_until("polls", read=lambda: tally.polls, good=lambda polls: polls >= wanted, within_s=30, every_s=0.002)
+
+
+def test_leaders_are_asked_for_when_more_was_applied_and_the_change_lies_after_the_last_poll_that_showed_less() -> None:
+    def steps(broker: Broker, tally: Tally) -> None:
+        wait_polls(tally, 40)
+        broker.change(leader=2, leader_epoch=1, epoch=11)
+        wait_polls(tally, 40)
+
+    broker, lines, metadata_polls = both(steps)
+    told = [line for line in lines if line[0] == "leadership"]
+    assert [(fields["leader"], fields["epoch"]) for *_, fields in told] == [(1, 0), (2, 1)]
+    assert metadata_polls <= 4  # at the start, at the first offset that was seen, and at the second
+    (first, second), (before, after) = told, broker.changed_ns[0]
+    assert second[1] < after
+    assert second[2] > before
+    epochs = [line for line in lines if line[0] == "epoch"]
+    assert second[1] == epochs[-1][1], "the last poll that showed the offset before it"
+    assert second[1] > first[2]
+
+
+def test_what_another_offset_showed_says_nothing() -> None:
+    applied = Applied()
+    assert applied.showed_ns(None, 0) == 0
+    applied.show(10, 5)
+    applied.show(10, 9)
+    assert (applied.showed_ns(10, 8), applied.showed_ns(10, 9), applied.showed_ns(11, 0)) == (9, 0, 0)
+    moved = applied.moved
+    applied.show(11, 20)
+    assert moved.is_set()
+    assert not applied.moved.is_set()
+    assert (applied.showed_ns(10, 8), applied.showed_ns(11, 8)) == (9, 20)
