@@ -7,7 +7,7 @@ export NO_MKDOCS_2_WARNING := 1
 # Empty is as if unset: without bytecode every one of the tests' processes compiles all anew, half of their start.
 export PYTHONDONTWRITEBYTECODE :=
 # Three processes, one more than two cores: many tests only wait for a while.
-UNIT := $(BIN)/python -m pytest -m "not docker" -n 3 --dist worksteal
+BESIDE := -n 3 --dist worksteal
 LEADER_KILLED := scenarios/leader-killed.yaml
 
 help:
@@ -20,7 +20,7 @@ demo: bootstrap ## kill the leader of a partition of a real cluster, and judge w
 	@$(BIN)/chaoskafka run $(LEADER_KILLED) --runtime auto
 
 test: bootstrap lint ## every test, those on real clusters too
-	$(UNIT)
+	$(BIN)/python -m pytest -m "not docker" $(BESIDE)
 	$(BIN)/python -m pytest -m docker  # one after the other: they share one engine and its machine
 
 lint: bootstrap ## style, types, import directions
@@ -33,8 +33,8 @@ lint: bootstrap ## style, types, import directions
 docs: bootstrap ## the documentation as a site, in build/site
 	$(BIN)/mkdocs build --quiet
 
-unit: bootstrap ## the tests that need no Docker
-	$(UNIT)
+unit: bootstrap ## the tests that need neither Docker nor processes of their own
+	$(BIN)/python -m pytest -m "not docker and not slow" $(BESIDE)
 
 nightly: bootstrap ## what is too long for every change: long tests, twenty times the properties' examples, all scenarios
 	@docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || \

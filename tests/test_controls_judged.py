@@ -19,6 +19,8 @@ from chaoskafka.timing.times import FaultTimes, PartitionTimes
 from chaoskafka.verdict import Answer
 from tests.rehearsals import SCENARIO, rehearse
 
+pytestmark = pytest.mark.slow
+
 LOST, EFFECT = "no_lost_acknowledged", "took_effect"
 CONTROL = Control(fails={LOST: AtLeast(at_least=100)}, given=Given.LEADER_CHANGED)
 

@@ -11,6 +11,8 @@ from chaoskafka.errors import ExitCode
 from chaoskafka.history.events import FaultWindow, fault_windows, read_events
 from tests.rehearsals import hurry, rehearse
 
+pytestmark = pytest.mark.slow
+
 HEAD = """\
 topics: {orders: {partitions: 2}}
 workloads:

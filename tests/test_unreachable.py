@@ -17,6 +17,8 @@ from chaoskafka.images import open_engine
 from chaoskafka.runtimes.docker.engine import connect
 from chaoskafka.unreachable import why_unreachable
 
+pytestmark = pytest.mark.slow
+
 NOBODY = 65534
 
 

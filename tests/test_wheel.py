@@ -16,6 +16,8 @@ import pytest
 from chaoskafka import __version__
 from tests.installation import CLIENTS_AND_ENGINE, ROOT, Installation, build, install
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:

@@ -15,6 +15,8 @@ from chaoskafka.judge import judge
 from tests.histories.builder import build
 from tests.rehearsals import rehearse
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run_dir(tmp_path: Path) -> Path:

@@ -24,6 +24,8 @@ from chaoskafka.scenario.load import load_text
 from chaoskafka.verdict import Answer
 from tests.rehearsals import SCENARIO
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in.py")))
 LARGE = Room(1 << 20, 64.0)

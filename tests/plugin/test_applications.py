@@ -21,6 +21,8 @@ from chaoskafka.testing.host import HostProcess
 from chaoskafka.testing.ids import id_of
 from tests.plugin.conftest import Run, latest
 
+pytestmark = pytest.mark.slow
+
 RUN = 0x0123456789ABCDEF
 ORDER = Identity(producer=2, incarnation=1, topic=0, partition=3, sequence=17)
 PAYLOAD = encode(RUN, ORDER, 60)

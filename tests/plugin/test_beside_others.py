@@ -18,6 +18,8 @@ from chaoskafka.progress import Silent
 from chaoskafka.testing.guard import Guard
 from tests.plugin.conftest import HEAD, KILL, Fake, Run, latest
 
+pytestmark = pytest.mark.slow
+
 HURRIED = "from tests.rehearsals import hurry\nimport pytest\nhurry(pytest.MonkeyPatch())\n"
 LONG_S = 60.0  # for a pytest of its own to come to its test, and to end: some seconds on an idle machine
 

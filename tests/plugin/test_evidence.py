@@ -10,6 +10,8 @@ from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.verdict import Answer
 from tests.plugin.conftest import KILL, Fake, Run, latest
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_lost_message_is_shown_with_who_led_and_how_to_look_again(
     run: Run, fake: Fake, pytester: pytest.Pytester

@@ -11,6 +11,8 @@ from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.testing import clusters
 from tests.plugin.conftest import KILL, Fake, Run
 
+pytestmark = pytest.mark.slow
+
 
 def headers(pytester: pytest.Pytester) -> dict[str, RunHeader]:
     """Of each test's run, by the test's name."""

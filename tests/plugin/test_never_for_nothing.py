@@ -11,6 +11,8 @@ from chaoskafka.runtimes.fake.lies import Lie
 from chaoskafka.testing import trial
 from tests.plugin.conftest import KILL, Fake, Run, latest
 
+pytestmark = pytest.mark.slow
+
 
 def test_three_lines_are_a_test(run: Run, pytester: pytest.Pytester) -> None:
     result = run(KILL)

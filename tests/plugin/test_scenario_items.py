@@ -10,6 +10,8 @@ from chaoskafka.runtimes.fake.lies import Lie
 from tests.plugin.conftest import Fake, Run
 from tests.rehearsals import SCENARIO
 
+pytestmark = pytest.mark.slow
+
 MARKED = """
 @pytest.mark.scenario("killed.yaml", settings=["plan[0].kill.for_s=0.2"])
 def test_killed(scenario_report):

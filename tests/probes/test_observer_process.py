@@ -20,6 +20,8 @@ from chaoskafka.errors import UsageError
 from chaoskafka.history.observations import OBSERVATION
 from chaoskafka.probes.observer import FILE, Arguments, Journal
 
+pytestmark = pytest.mark.slow
+
 
 def test_arguments_survive_the_command_line() -> None:
     arguments = Arguments(brokers={1: Address("node-1", 9092), 2: Address("::1", 1)}, topics=("orders", "bills"))

@@ -25,6 +25,8 @@ from tests.histories.copy import Copy
 from tests.report.pages import Element, parsed
 from tests.report.runs import judged
 
+pytestmark = pytest.mark.slow
+
 MAKERS = re.compile(r"^[A-Z]+ (http://)?[a-z0-9.-]*\.(google|googleapis|gstatic|googleusercontent)\.com[:/]")
 ELSEWHERE = "elsewhere.test"  # where the probed page asks for a picture, which shows that asking is heard
 LOADS_S = 120  # on a starved machine; it takes two seconds

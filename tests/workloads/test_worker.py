@@ -27,6 +27,8 @@ from chaoskafka.history.tape_reader import read_tape
 from chaoskafka.workloads.worker.arguments import WorkerArguments
 from chaoskafka.workloads.worker.report import EXIT_CRASH, EXIT_HANG
 
+pytestmark = pytest.mark.slow
+
 LONG_S = 60.0  # for anything that takes seconds on a quiet machine
 
 

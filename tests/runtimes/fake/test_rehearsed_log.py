@@ -11,6 +11,8 @@ from chaoskafka.timing.written import log_of, log_troubles
 from chaoskafka.verdict import Answer
 from tests.rehearsals import Played, hurry, rehearse
 
+pytestmark = pytest.mark.slow
+
 LOAD = """\
 topics: {orders: {partitions: 2}}
 workloads: [{produce: {topic: orders, rate_per_s: 400, message_bytes: 60}}]
