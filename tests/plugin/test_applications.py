@@ -200,7 +200,7 @@ def test_an_end_that_was_asked_for_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", ["terminate", "kill", "by itself"])
 def test_what_it_started_ends_with_it(end: str, tmp_path: Path) -> None:
     """A child that lets SIGTERM pass, too."""
-    child = 'trap \'\' TERM; sleep 60 & echo "{\\"child\\": $!}"; trap - TERM; '
+    child = 'trap \'\' TERM; sleep 60 & trap - TERM; echo "{\\"child\\": $!}"; '
     process = HostProcess("shop", ["sh", "-c", child + ("exit 3" if end == "by itself" else "wait")], {}, tmp_path)
     status = wait_until("its child", read=process.latest, good=bool, within_s=10)
     assert status is not None
