@@ -5,6 +5,7 @@ In: a path. Out: how to get in. Only the keys that say that are taken; any other
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -39,12 +40,20 @@ def read_security(path: Path) -> Security:
         raise UsageError(f"{path}: sasl.mechanism: only {MECHANISM} is spoken here")
     if protection is Protection.PLAINTEXT:
         return PLAINTEXT
-    return Security(
+    authority = path.parent / given["ssl.ca.location"]
+    security = Security(
         protection=protection,
-        authority=_read(path.parent / given["ssl.ca.location"]).decode("ascii", "replace"),
+        authority=_read(authority).decode("ascii", "replace"),
         user=given.get("sasl.username", ""),
         password=given.get("sasl.password", ""),
     )
+    if "BEGIN CERTIFICATE" not in security.authority:  # of an empty text Python would trust the machine's own
+        raise UsageError(f"{path}: ssl.ca.location: {authority} holds no certificate in PEM form")
+    try:
+        security.tls()
+    except (ssl.SSLError, ValueError) as broken:
+        raise UsageError(f"{path}: ssl.ca.location: {authority}: {broken}") from broken
+    return security
 
 
 def _settings(path: Path) -> dict[str, str]:

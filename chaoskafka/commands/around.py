@@ -84,8 +84,9 @@ def watch(  # noqa: PLR0913 - a command's options are its parameters
         float, typer.Option("--rate-per-s", min=1, max=100_000, metavar="NUMBER", help="Messages sent a second.")
     ] = 300,
     run_s: Annotated[
-        float, typer.Option("--run-s", parser=seconds, metavar="SECONDS", help="How long the command may take.")
-    ] = 600,
+        float,
+        typer.Option("--run-s", parser=seconds, metavar="SECONDS", help="Then the command is ended."),
+    ] = 6 * 3600,
     out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")] = Path("runs"),
     junit: Junit = None,
     json: Json = None,

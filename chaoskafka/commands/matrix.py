@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from chaoskafka.clock import utc_now
 from chaoskafka.commands import RunRequest
 from chaoskafka.commands.asked import asked_of
 from chaoskafka.commands.output import gravest, say, write_text
@@ -40,7 +41,12 @@ def main(path: Path, request: RunRequest) -> ExitCode:
     `request`: how to run; scenario, settings and repetitions are the matrix's.
     """
     matrix = read_matrix(path)
-    cells = [(cell, _request(matrix, cell, number, path, request)) for number, cell in enumerate(matrix.cells())]
+    # Of this call alone: the runs of another one may have been made with other values.
+    out = request.out / f"matrix-{path.stem}" / utc_now().strftime("%Y%m%dT%H%M%S")
+    cells = [
+        (cell, _request(matrix, cell, path, request, out / f"{number:02}"))
+        for number, cell in enumerate(matrix.cells())
+    ]
     for _, each in cells:
         asked_of(each)  # a value that does not fit is told before the first has run for minutes
     played = []
@@ -52,15 +58,11 @@ def main(path: Path, request: RunRequest) -> ExitCode:
             break
     head, rows = table(matrix, played)
     say("\n" + _text(head, rows))
-    write_text(request.out / matrix_name(path) / TABLE_FILE, _markdown(head, rows))
+    write_text(out / TABLE_FILE, _markdown(head, rows))
     return gravest(one.code for one in played)
 
 
-def matrix_name(path: Path) -> str:
-    return f"matrix-{path.stem}"
-
-
-def _request(matrix: Matrix, cell: Cell, number: int, path: Path, request: RunRequest) -> RunRequest:
+def _request(matrix: Matrix, cell: Cell, path: Path, request: RunRequest, out: Path) -> RunRequest:
     scenario = matrix.scenario
     beside = path.parent / scenario
     return replace(
@@ -68,7 +70,7 @@ def _request(matrix: Matrix, cell: Cell, number: int, path: Path, request: RunRe
         scenarios=(str(beside) if beside.is_file() else str(find_scenario(scenario)),),
         settings=(*request.settings, *cell.settings),
         repeat=matrix.repeat,
-        out=request.out / matrix_name(path) / f"{number:02}",
+        out=out,
     )
 
 

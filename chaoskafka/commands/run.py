@@ -50,6 +50,8 @@ def _run(request: RunRequest) -> ExitCode:
     asked = asked_of(request)
     rules = [Rule.parse(text) for text in request.fail_if]
     baseline = load_side([request.baseline]) if request.baseline is not None else None
+    for rule in rules:
+        rule.check(baseline, [one.scenario.name for one in asked])
     writable(request.junit, request.json, request.bundle)
     _make_out(request.out)
     book = _Book(request=request, rules=rules, baseline=baseline)
@@ -112,9 +114,11 @@ class _Book:
 
     def _timed(self, judged: Sequence[Path]) -> ExitCode:
         """Failover times of repeated runs together, and what the rules say of them."""
-        if self.request.repeat == 1 and not self.rules:
+        if self.request.repeat == 1 and not self.rules and self.baseline is None:
             return ExitCode.PASS
         if not judged:
+            if self.rules:
+                say("no run was judged, so no rule can be told to hold")
             return ExitCode.UNKNOWN if self.rules else ExitCode.PASS
         try:
             now = side_of(judged, name=str(self.request.out))

@@ -13,19 +13,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import yaml
-
 from chaoskafka.clock import Clock
 from chaoskafka.cluster.abilities import Address, CanHostClients
 from chaoskafka.cluster.admin import Admin
 from chaoskafka.cluster.client_file import read_security
 from chaoskafka.cluster.security import PLAINTEXT, Security
 from chaoskafka.cluster.spec import ClusterSpec, FoundSpec, TopicSpec
+from chaoskafka.cluster.views import Views
 from chaoskafka.commands import WatchRequest
 from chaoskafka.commands.output import complain, gravest, show_result, writable, write_reports
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.commands.report import write_page
-from chaoskafka.errors import ChaosKafkaError, ExitCode, UsageError
+from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, ExitCode, UsageError
 from chaoskafka.fleet.playing import problem_of
 from chaoskafka.phases import interrupted_by_signals
 from chaoskafka.report.as_junit import Unjudged
@@ -39,7 +38,7 @@ from chaoskafka.scenario.bind import BindError, bind
 from chaoskafka.scenario.catalogue import Kind
 from chaoskafka.scenario.model import DEFAULT_EXPECT, Named, PlanStep, Scenario
 from chaoskafka.scenario.rules import broken_rules
-from chaoskafka.scenario.source import show
+from chaoskafka.scenario.source import read_tree, show
 
 NAME = "watch"  # of the scenario, so of the directory that holds such runs
 PARTITIONS, REPLICAS = 6, 3
@@ -56,9 +55,11 @@ def main(request: WatchRequest) -> ExitCode:
     security = read_security(request.security) if request.security is not None else PLAINTEXT
     with interrupted_by_signals():
         found = find([_address(text) for text in request.bootstrap], security)
-        name = request.topic or f"chaoskafka-{NAME}-{secrets.token_hex(3)}"
-        scenario = _scenario(request, found, name)
-        with _deleted(name, found, security) as codes:
+        group = f"chaoskafka-{NAME}-{secrets.token_hex(3)}"  # nobody else's, so that it can be deleted
+        topic = request.topic or group
+        scenario = _scenario(request, found, topic, group)
+        _refuse_existing(topic, found, security)
+        with _deleted(topic, group, found, security) as codes:
             outcome = _play(scenario, request, external(found, security))
             codes.append(outcome.exit_code)
     _report(outcome, request)
@@ -81,7 +82,7 @@ def _address(text: str) -> Address:
     return Address(host.strip("[]"), int(port))
 
 
-def _scenario(request: WatchRequest, found: Found, name: str) -> Scenario:
+def _scenario(request: WatchRequest, found: Found, topic: str, group: str) -> Scenario:
     """Raises UsageError."""
     replicas = min(REPLICAS, len(found.brokers))
     command = {
@@ -90,7 +91,7 @@ def _scenario(request: WatchRequest, found: Found, name: str) -> Scenario:
         "heals_when": _condition("--heals-when", request.heals_when),
         "run_s": request.run_s,
     }
-    produce = {"topic": name, "rate_per_s": request.rate_per_s, "acks": "all", "client": "harness"}
+    produce = {"topic": topic, "rate_per_s": request.rate_per_s, "acks": "all", "client": "harness"}
     try:
         step = PlanStep(
             after_s=BEFORE_S, word="command", fault=_bound(Kind.FAULT, "command", command), path=("command",)
@@ -102,13 +103,13 @@ def _scenario(request: WatchRequest, found: Found, name: str) -> Scenario:
             question="Do clients of this cluster get through what is done to it, and is nothing lost?",
             cluster=FoundSpec(found=tuple(sorted(found.brokers))),
             topics={
-                name: TopicSpec(
+                topic: TopicSpec(
                     partitions=PARTITIONS, replication_factor=replicas, min_insync_replicas=max(1, replicas - 1)
                 )
             },
             workloads=tuple(
                 Named(word=word, value=_bound(Kind.WORKLOAD, word, keys))
-                for word, keys in (("produce", produce), ("consume", {"topic": name, "group": name}))
+                for word, keys in (("produce", produce), ("consume", {"topic": topic, "group": group}))
             ),
             plan=(step,),
             expect=tuple(Named(word=word, value=_bound(Kind.CHECK, word, {})) for word in EXPECT),
@@ -125,11 +126,8 @@ def _bound(kind: Kind, word: str, keys: dict[str, Any]) -> Any:
 
 
 def _condition(option: str, text: str) -> Any:
-    """As a scenario would write it."""
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as wrong:
-        raise UsageError(f"{option} {text!r}: not a condition as a scenario writes it") from wrong
+    """As a scenario would write it. Raises ScenarioError."""
+    return read_tree(text, option).value
 
 
 def _play(scenario: Scenario, request: WatchRequest, runtime: Runtime) -> RunOutcome:
@@ -145,20 +143,31 @@ def _play(scenario: Scenario, request: WatchRequest, runtime: Runtime) -> RunOut
         return run_scenario(scenario, options=options, runtime=runtime)
 
 
+def _refuse_existing(topic: str, found: Found, security: Security) -> None:
+    """What was there before is not ours to write to, and not ours to delete. Raises UsageError, EnvironmentFailure."""
+    answers = [view for view in Views(found.brokers, security).ask_all([topic]) if view.reachable]
+    if not answers:
+        raise EnvironmentFailure("no broker says which topics there are")
+    if any(name == topic for view in answers for name, _ in view.partitions):
+        raise UsageError(f"--topic {topic}: it exists, and would be deleted at the end; name one that does not")
+
+
 @contextmanager
-def _deleted(name: str, found: Found, security: Security) -> Iterator[list[ExitCode]]:
+def _deleted(topic: str, group: str, found: Found, security: Security) -> Iterator[list[ExitCode]]:
     """Afterwards the topic and the group are gone; what cannot be deleted is told, and is an exit code."""
     codes: list[ExitCode] = []
     try:
         yield codes
     finally:
-        try:
-            admin = Admin(found.brokers.values(), security)
-            admin.delete_topics([name])
-            admin.delete_groups([name])
-        except ChaosKafkaError as failed:
-            complain(f"chaoskafka: topic and group {name} are left in the cluster: {failed}")
-            codes.append(ExitCode.ENVIRONMENT)
+        admin = Admin(found.brokers.values(), security)
+        for what, name, delete in (("topic", topic, admin.delete_topics), ("group", group, admin.delete_groups)):
+            try:
+                delete([name])
+            except BaseException as failed:
+                complain(f"chaoskafka: {what} {name} is left in the cluster: {failed or type(failed).__name__}")
+                if not isinstance(failed, ChaosKafkaError):
+                    raise
+                codes.append(ExitCode.ENVIRONMENT)
 
 
 def _report(outcome: RunOutcome, request: WatchRequest) -> None:

@@ -65,6 +65,11 @@ class Stage(Protocol):
         """Addresses that no fault of the network may cut off: the observer's."""
         ...
 
+    def ready(self) -> None:
+        """Called right before the deed, by a fault that does not act through `act`: those that strike together wait for
+        each other here."""
+        ...
+
     @property
     def clock(self) -> Clock:
         """For pauses and waits while the fault strikes: a stop ends them. Healing does not look at it."""

@@ -12,10 +12,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, ClassVar
 
-from chaoskafka.clock import UNSTOPPABLE, Clock, wait_until
+from chaoskafka.clock import NS_PER_S, Clock, wait_until
 from chaoskafka.cluster import holding, ready, sights
 from chaoskafka.cluster.abilities import Node
 from chaoskafka.cluster.conditions import Condition, Word
@@ -25,6 +25,7 @@ from chaoskafka.faults import Injected, Proof, Stage
 from chaoskafka.faults.playing import check_seconds, window
 
 RECOVERED = Condition(word=Word.RECOVERED)
+BITES = (Word.FENCED, Word.LEADER_CHANGED, Word.ISR_IS)  # the others hold when nothing is broken
 LEAVE_S = 20.0  # from SIGTERM to SIGKILL, when a stop or an error ends the command
 OUTPUT_KEPT_BYTES = 4096  # the end of what it wrote
 WORDS_MAX = 200
@@ -41,18 +42,21 @@ class Command:
     """
 
     run: tuple[str, ...]  # the command and its arguments, without a shell
-    bites_when: Condition  # what brokers say once it bit, and do not say before
+    bites_when: Condition  # what brokers say once it bit, and do not say before: fenced, leader_changed, isr_is
     heals_when: Condition = RECOVERED  # what they say when it is over
-    settle_s: float = 60.0  # for bites_when, unless that says within_s
+    settle_s: float = 60.0  # for bites_when, after the command has ended, unless that says within_s
     run_s: float = 600.0  # for the command, from its start to its end
     heal_s: float = 120.0  # for heals_when once the command has ended, unless that says within_s
 
     needs: ClassVar[tuple[type[Node], ...]] = ()
+    acts_outside: ClassVar[bool] = True  # on whatever the command acts: a rehearsal would start it for real
 
     def __post_init__(self) -> None:
         check_seconds(self, "settle_s", "run_s", "heal_s")
         if not 1 <= len(self.run) <= WORDS_MAX or not self.run[0] or any("\0" in word for word in self.run):
             raise ValueError(f"run: expected a command and its arguments, at most {WORDS_MAX} words")
+        if self.bites_when.word not in BITES:
+            raise ValueError(f"bites_when: {self.bites_when} says that nothing is broken; allowed: {', '.join(BITES)}")
         if self.bites_when.word is Word.LEADER_CHANGED and self.bites_when.partition is None:
             raise ValueError(
                 "bites_when: leader_changed takes a partition here: nobody knows whom the command will hit"
@@ -77,17 +81,22 @@ class Command:
         self, stage: Stage, scene: holding.Scene, before: Sequence[BrokerView], output: IO[bytes], ended: list[_Child]
     ) -> Injected:
         """`ended` takes up the process once it has come to a good end."""
-        bites = holding.reader(self.bites_when, stage.look, scene)
+        seen: list[BrokerView] = []
+
+        def look() -> Sequence[BrokerView]:
+            seen[:] = stage.look()
+            return seen
+
+        bites = holding.reader(self.bites_when, look, scene)
         if not bites():
             raise FaultFailed(f"{self.bites_when} holds before the command has begun: nothing could be seen to bite")
+        stage.ready()
         with _started(self.run, output, stage.clock) as child:
-            try:
-                within_s = self.bites_when.within_s or self.settle_s
-                self._wait(self.bites_when, lambda: [] if child.failed else bites(), within_s, stage.clock)
-            except WaitTimeout as unseen:
-                raise FaultFailed(f"{child} was not seen to bite: {unseen}") from unseen
-            seen_ns, now = stage.clock.now_ns(), stage.look()
+            missing = self._await_bite(bites, child, stage.clock)
+            seen_ns, now = stage.clock.now_ns(), list(seen)
             child.wait(self.run_s)
+            if missing:
+                raise FaultFailed(f"{child} was not seen to bite: {'; '.join(missing[: ready.MISSING_SHOWN])}")
         ended.append(child)
         return Injected(
             targets=_hit(before, now),
@@ -96,25 +105,44 @@ class Command:
             proof={"holds": str(self.bites_when), "seen_by": [view.broker for view in sights.reachable(now)]},
         )
 
+    def _await_bite(self, bites: Callable[[], list[str]], child: _Child, clock: Clock) -> list[str]:
+        """Until the condition holds, or will not any more; returns what is missing then. Blocks.
+
+        What the command began is not cut short because brokers have not noticed it yet: it may take its time before.
+        """
+        settle_s = self.bites_when.within_s or self.settle_s
+
+        def read() -> tuple[list[str], bool]:
+            missing = bites()
+            return missing, not missing or child.failed or child.ended_for_s() >= settle_s
+
+        try:
+            missing, _ = wait_until(
+                str(self.bites_when),
+                read=read,
+                good=lambda found: found[1],
+                within_s=self.run_s + settle_s,
+                every_s=ready.EVERY_S,
+                clock=clock,
+            )
+        except WaitTimeout as late:
+            return [str(late)]
+        return missing
+
     def _healed(self, stage: Stage, scene: holding.Scene, child: _Child) -> Proof:
         heals = holding.reader(self.heals_when, stage.look, scene)
         try:
-            self._wait(self.heals_when, heals, self.heals_when.within_s or self.heal_s, UNSTOPPABLE)
+            wait_until(
+                str(self.heals_when),
+                read=heals,
+                good=lambda missing: not missing,
+                within_s=self.heals_when.within_s or self.heal_s,
+                every_s=ready.EVERY_S,
+                describe=lambda missing: "; ".join(missing[: ready.MISSING_SHOWN]),
+            )
         except WaitTimeout as unseen:
             raise FaultFailed(f"{child} was not seen to heal: {unseen}") from unseen
         return {"holds": str(self.heals_when), "exit_code": child.code, "output": child.told}
-
-    @staticmethod
-    def _wait(condition: Condition, missing: Callable[[], list[str]], within_s: float, clock: Clock) -> None:
-        wait_until(
-            str(condition),
-            read=missing,
-            good=lambda found: not found,
-            within_s=within_s,
-            every_s=ready.EVERY_S,
-            clock=clock,
-            describe=lambda found: "; ".join(found[: ready.MISSING_SHOWN]),
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,7 +152,8 @@ class _Child:
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     clock: Clock
-    started_ns: int = field(default=0)
+    started_ns: int
+    ended_ns: int | None = None
 
     def __str__(self) -> str:
         return f"command {self.process.args!r}"[:200]
@@ -132,6 +161,13 @@ class _Child:
     @property
     def code(self) -> int | None:
         return self.process.poll()
+
+    def ended_for_s(self) -> float:
+        """How long ago it was first seen to have ended; 0 while it runs."""
+        if self.code is None:
+            return 0.0
+        self.ended_ns = self.ended_ns or self.clock.now_ns()
+        return (self.clock.now_ns() - self.ended_ns) / NS_PER_S
 
     @property
     def failed(self) -> bool:
@@ -146,7 +182,7 @@ class _Child:
 
     def wait(self, run_s: float) -> None:
         """Until it has ended well. Blocks. Raises FaultFailed, and what the clock raises."""
-        left_s = max(0.0, run_s - (self.clock.now_ns() - self.started_ns) / 1e9)
+        left_s = max(0.0, run_s - (self.clock.now_ns() - self.started_ns) / NS_PER_S)
         try:
             wait_until(
                 f"{self} to end",
@@ -161,13 +197,29 @@ class _Child:
             raise FaultFailed(f"{self} ended with {self.code}: {self.told}")
 
     def end(self) -> None:
-        """Nothing of it goes on. Blocks for at most LEAVE_S and the kernel's time."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
-            with suppress(subprocess.TimeoutExpired):
-                self.process.wait(LEAVE_S)
-                return
+        """Nothing of it goes on, unless it came to a good end: what it left running then, it meant to.
+
+        Blocks for at most LEAVE_S and the kernel's time.
+        """
+        if self.code == 0:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+            with suppress(WaitTimeout):
+                wait_until(
+                    "all that it started to end", read=self._lives, good=lambda lives: not lives, within_s=LEAVE_S
+                )
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def _lives(self) -> bool:
+        """Whether anything of its process group does."""
+        self.process.poll()  # or it would be there as a zombie
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
 
 @contextmanager

@@ -60,8 +60,8 @@ def watches(topics: Sequence[str], *, every_s: float, slow_every_s: float) -> li
     """All that is watched of each broker: its applied metadata, its leaders, its fences, its controller."""
     return [
         Watch(kind="epoch", ask=asks.api_versions(), read=_epoch, every_s=every_s, leads=True),
-        Watch(kind="leadership", ask=asks.metadata(topics), read=_leadership, every_s=slow_every_s, follows=True),
-        Watch(kind="fenced", ask=asks.describe_cluster(), read=_fenced, every_s=slow_every_s, follows=True),
+        Watch(kind="leadership", ask=asks.metadata(topics), read=_leadership, every_s=2 * slow_every_s, follows=True),
+        Watch(kind="fenced", ask=asks.describe_cluster(), read=_fenced, every_s=2 * slow_every_s, follows=True),
         Watch(
             kind="controller",
             ask=asks.describe_quorum(),
@@ -204,15 +204,14 @@ class Watcher:
 
     async def _next(self, moved: asyncio.Event) -> None:
         """Until it is time to ask again."""
-        loop = asyncio.get_running_loop()
-        # Polls fall together, so that one wake-up serves all; missed ones are not made up for.
-        within_s = self._watch.every_s - loop.time() % self._watch.every_s
-        if not self._watch.follows:
-            await asyncio.sleep(within_s)
+        if self._watch.follows:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._watch.every_s):
+                    await moved.wait()
             return
-        with suppress(TimeoutError):
-            async with asyncio.timeout(within_s):
-                await moved.wait()
+        # Polls fall together, so that one wake-up serves all; missed ones are not made up for.
+        now_s = asyncio.get_running_loop().time()
+        await asyncio.sleep(self._watch.every_s - now_s % self._watch.every_s)
 
     def _change(self, state: State, received_ns: int) -> None:
         """Write what differs from the present state, and make `state` the present one."""

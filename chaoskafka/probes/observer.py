@@ -122,7 +122,7 @@ async def observe(arguments: Arguments, journal: Journal, stop: asyncio.Event, o
     tally = Tally()
     journal.now("started", clock=clock_id())
     doors = {
-        broker: partial(open_stream, resolve(address), security=arguments.security)
+        broker: partial(open_stream, resolve(address), security=arguments.security, name=address.host)
         for broker, address in arguments.brokers.items()
     }
     log = MergedLog(journal.write)

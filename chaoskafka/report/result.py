@@ -18,12 +18,14 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 from cattrs.preconf.json import make_converter
 
 from chaoskafka.errors import HistoryError
+from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.timing.times import FaultTimes, PhaseTime
 from chaoskafka.verdict import Answer
 from chaoskafka.visible import visible
 
 FORMAT = 1
 RESULT_FILE = "result.json"
+RESULT_MAX_BYTES = 64 << 20  # evidence and steps are bounded: a result of hundreds of faults has a few MiB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +112,9 @@ def _visible(value: Any, keep: str) -> Any:
 def read_result(path: Path) -> Result:
     """Read a stored result. Raises HistoryError: missing, of another format, or not what the schema says."""
     try:
-        return from_json(path.read_text(encoding="utf-8"))
-    except OSError as missing:
-        raise HistoryError(f"{path}: no result: {missing.strerror}") from missing
+        return from_json(read_regular(path, max_bytes=RESULT_MAX_BYTES).decode("utf-8", "replace"))
+    except Unreadable as why:
+        raise HistoryError(f"{path}: no result: {why}") from why
     except HistoryError as broken:
         raise HistoryError(f"{path}: {broken}") from broken
 

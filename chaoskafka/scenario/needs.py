@@ -14,6 +14,8 @@ from chaoskafka.runtimes import INSTEAD
 from chaoskafka.scenario.model import Scenario, steps_of
 from chaoskafka.scenario.source import YamlPath, show
 
+REHEARSED = "fake"  # the runtime on which nothing is real
+
 
 def unprotected(
     scenario: Scenario, runtime: str, protections: Collection[Protection]
@@ -27,6 +29,9 @@ def unprotected(
 
 def lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> Iterator[tuple[YamlPath, str]]:
     """Each fault and each workload that `runtime` cannot play, and why."""
+    for step in steps_of(scenario.plan):
+        if runtime == REHEARSED and acts_outside(step.fault):
+            yield step.path, f"{step.word} acts outside of the cluster, and a rehearsal would do so for real"
     needs: list[tuple[YamlPath, str, tuple[type, ...]]] = [
         (step.path, step.word, step.fault.needs) for step in steps_of(scenario.plan)
     ]
@@ -35,6 +40,11 @@ def lacking(scenario: Scenario, runtime: str, abilities: Collection[type]) -> It
         missing = [ability.__name__ for ability in needed if ability not in abilities]
         if missing:
             yield path, lacks(word, missing, runtime)
+
+
+def acts_outside(fault: object) -> bool:
+    """Whether what it does is done to more than the runtime's own cluster."""
+    return bool(getattr(fault, "acts_outside", False))
 
 
 def lacks(word: str, missing: Collection[str], runtime: str) -> str:

@@ -25,9 +25,10 @@ from typing import Any
 from chaoskafka.errors import ScenarioError
 from chaoskafka.files import Unreadable, read_regular
 from chaoskafka.scenario.bind import BindError, bind, shown
-from chaoskafka.scenario.catalogue import did_you_mean
+from chaoskafka.scenario.catalogue import Kind, did_you_mean, members
 from chaoskafka.scenario.overrides import parse_path
 from chaoskafka.scenario.source import SCENARIO_MAX_BYTES, Tree, read_tree
+from chaoskafka.statistics.samples import OUTSIDE
 from chaoskafka.timing.times import STEPS
 
 CELLS_MAX = 100  # a minute or two each, times `repeat`
@@ -52,9 +53,11 @@ class Matrix:
         if (count := prod(map(len, self.vary.values()))) > CELLS_MAX:
             raise ValueError(f"vary: {count} cells; at most {CELLS_MAX}")
         for named in self.show:
-            step = named.rpartition(".")[2]
+            word, dot, step = named.rpartition(".")
             if step not in STEPS:
                 raise ValueError(f"show: {shown(named)} is no step{did_you_mean(step, STEPS)}")
+            if dot and word not in (words := {*members(Kind.FAULT), OUTSIDE}):
+                raise ValueError(f"show: {shown(named)}: {shown(word)} is no fault{did_you_mean(word, words)}")
 
     def cells(self) -> Iterator[Cell]:
         """Every combination, the last path varying fastest."""

@@ -10,10 +10,11 @@ Such a step is held against the bound of its own settings instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 
 from chaoskafka.errors import UsageError
+from chaoskafka.scenario.catalogue import did_you_mean
 from chaoskafka.statistics.samples import Metric
 from chaoskafka.statistics.side import Side
 from chaoskafka.statistics.summary import difference
@@ -59,6 +60,15 @@ class Rule:
             )
         return rule
 
+    def check(self, baseline: Side | None, scenarios: Collection[str]) -> None:
+        """Whether it can be told of runs of these scenarios. Raises UsageError."""
+        if self.factor is not None and baseline is None:
+            raise UsageError(f"--fail-if {self.text!r}: a ratio to what? Name a baseline")
+        scenario = self.metric.rpartition("/")[0]
+        known = {*scenarios, *(metric.scenario for metric in baseline.metrics.values())} if baseline else {*scenarios}
+        if scenario and scenario not in known:
+            raise UsageError(f"--fail-if {self.text!r}: no such scenario{did_you_mean(scenario, known)}")
+
     def means(self, metric: Metric, played: Container[str]) -> bool:
         """What names no scenario means those that were played, not all that a baseline holds."""
         return self.metric == metric.name or (
@@ -89,8 +99,7 @@ def judge_rule(rule: Rule, baseline: Side | None, now: Side) -> list[Ruling]:
         raise UsageError(
             f"--fail-if {rule.text!r}: these runs have no such step; there are: {', '.join(known) or 'none'}"
         )
-    if rule.factor is not None and baseline is None:
-        raise UsageError(f"--fail-if {rule.text!r}: a ratio to what? Name a baseline")
+    rule.check(baseline, played)
     return [
         Ruling(rule=rule.text, metric=name, answer=answer, why=why) for name, answer, why in _all(rule, meant, sides)
     ]
@@ -101,10 +110,15 @@ def _all(rule: Rule, meant: list[str], sides: list[Side]) -> Iterator[tuple[str,
         now, *before = (side.metrics.get(name) for side in sides)
         if now is None or not now.samples:
             yield name, Answer.UNKNOWN, "not a sample"
-        elif rule.factor is None:
-            yield name, *_bounded(now)
-        else:
-            yield name, *_ratio(rule.factor, before[0], now)
+            continue
+        ratio_to = before[0] if before and rule.factor is not None else None
+        answer, why = _bounded(now) if rule.factor is None else _ratio(rule.factor, ratio_to, now)
+        unseen = now.unseen + (ratio_to.unseen if ratio_to is not None else 0)
+        if answer is Answer.PASS and unseen:  # who was not seen may have been the slowest
+            answer, why = Answer.UNKNOWN, f"{why}, and {unseen} faults were not seen to their end"
+        if answer is Answer.PASS and sides[0].unmeasured:
+            answer, why = Answer.UNKNOWN, f"{why}, and {len(sides[0].unmeasured)} runs are not counted"
+        yield name, answer, why
 
 
 def _bounded(metric: Metric) -> tuple[Answer, str]:

@@ -44,7 +44,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """`unseen`: faults in which the step was looked for and could not be seen."""
+    """`unseen`: faults in which the step was looked for and could not be seen of all whom it was about."""
 
     name: str
     samples: tuple[Sample, ...]
@@ -92,8 +92,10 @@ def _by_fault(steps: Iterable[PhaseTime]) -> Mapping[tuple[int | None, str], lis
 
 
 def _slowest(steps: Iterable[PhaseTime], run_id: str) -> Sample | None:
-    seen = [(step.took, step) for step in steps if step.took is not None]
-    if not seen:
+    """None when it was not seen of one of them: that one may have been the slowest."""
+    every = list(steps)
+    seen = [(step.took, step) for step in every if step.took is not None]
+    if len(seen) < len(every):
         return None
     took, step = max(seen, key=lambda pair: (pair[0].hi_s, pair[0].lo_s))
     return Sample(

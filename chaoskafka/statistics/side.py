@@ -6,6 +6,7 @@ In: run directories, directories that hold some, or a baseline. Out: a `Side`, t
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ RUNS_MAX = 10_000
 _DEPTH = ("", "*/", "*/*/")  # a run, the runs of a scenario, the runs of many
 _HEADER = "run.json"
 _BIT = "took_effect"  # the check
+_OF_A_NODE = frozenset({"advertised.listeners", "broker.id", "node.id"})  # another one on each, and in each run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ def load_side(paths: Sequence[Path]) -> Side:
 
     Raises HistoryError: nothing there, damaged, or a run and a baseline together.
     """
-    if len(paths) == 1 and paths[0].is_file():
+    if len(paths) == 1 and os.path.isfile(paths[0]):  # noqa: PTH113 - Path's raises for what cannot be a name
         return _baseline(paths[0])
     return side_of(
         [run for path in paths for run in _runs(path)],
@@ -86,7 +88,9 @@ def side_of(run_dirs: Sequence[Path], *, name: str) -> Side:
             unmeasured.append(Unmeasured(run=str(run_dir), why="not judged"))
             continue
         result = read_result(run_dir / RESULT_FILE)
-        if why := "is there twice" if result.run_id in seen else _unmeasured(result):
+        if result.run_id in seen:
+            continue
+        if why := _unmeasured(result):
             unmeasured.append(Unmeasured(run=str(run_dir), why=why))
             continue
         seen.add(result.run_id)
@@ -116,7 +120,10 @@ def _facts(header: RunHeader, result: Result) -> Iterable[tuple[str, str]]:
     yield "runtime", result.runtime
     yield "clients stand in", result.clients
     table = settings_table(header)
-    yield from (*table.telling, *table.others)
+    yield from (*table.telling, *table.others, *(pair for pair in table.differ if pair[0] not in _OF_A_NODE))
+    yield from ((f"topic {name}", facts) for name, facts in table.topics)
+    yield "nodes", str(len(header.nodes))
+    yield "plan", json.dumps(header.scenario.get("plan"), sort_keys=True)
     for work in header.workloads:
         for name, value in work.settings.items():
             yield f"{work.word} {work.topic}: {name}", value
@@ -127,7 +134,13 @@ def _facts(header: RunHeader, result: Result) -> Iterable[tuple[str, str]]:
 def _runs(path: Path) -> list[Path]:
     """Raises HistoryError when it is, and holds, no run directory."""
     for depth in _DEPTH:
-        if found := sorted(header.parent for header in path.glob(depth + _HEADER)):
+        try:
+            every = sorted(header.parent for header in path.glob(depth + _HEADER))
+        except (OSError, ValueError) as refused:
+            why = getattr(refused, "strerror", None) or "no file can have such a name"
+            raise HistoryError(f"{path}: cannot be looked through: {why}") from refused
+        # A scenario's directory holds the link `latest`, too.
+        if found := [run_dir for run_dir in every if not depth or not run_dir.is_symlink()]:
             return found
     raise HistoryError(f"{path}: neither a run directory, nor a directory that holds some, nor a baseline")
 

@@ -17,6 +17,7 @@ from chaoskafka.hands import Look
 from chaoskafka.runtime import Runtime
 from chaoskafka.scenario.bind import BindError, bind
 from chaoskafka.scenario.catalogue import Kind, UnknownWord, find
+from chaoskafka.scenario.needs import REHEARSED, acts_outside
 from chaoskafka.testing.fault_methods import FaultMethods
 from chaoskafka.testing.trial import Trial
 from chaoskafka.testing.who import Names
@@ -80,6 +81,8 @@ class Chaos(FaultMethods):
             raise EnvironmentFailure(
                 f"chaos.{word} needs {', '.join(lacking)}, which runtime {self._runtime.name} lacks"
             )
+        if self._runtime.name == REHEARSED and acts_outside(fault):
+            raise UsageError(f"chaos.{word} acts outside of the cluster, and a rehearsal would do so for real")
         return fault
 
     def _given(self, key: str, value: Any, takes: str) -> Any:

@@ -138,7 +138,9 @@ def _inject(scene: Scene) -> PhaseTime:
     if granted and len(spans) == len(granted):
         seen = scene.span(Span(max(span.lo_ns for span in spans), max(span.hi_ns for span in spans)))
     else:
-        seen = Interval(lo_s=0.0, hi_s=max(0, scene.fault.active_ns - scene.deed.lo_ns) / NS_PER_S)
+        # A command is waited for to its end; its deed is known no sooner than brokers say so.
+        seen_ns = scene.deed.hi_ns if scene.fault.word == "command" else scene.fault.active_ns
+        seen = Interval(lo_s=0.0, hi_s=max(0, seen_ns - scene.deed.lo_ns) / NS_PER_S)
     return _row(scene, "fault", f"fault {scene.times.index}", "inject", "deed", "seen to bite", took=seen, at=seen)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chaoskafka.cluster.abilities import Address
+from chaoskafka.cluster.sights import BrokerView, PartitionView
 from chaoskafka.commands import WatchRequest, watch
 from chaoskafka.ending import ExitCode
 from chaoskafka.errors import EnvironmentFailure, UsageError
@@ -53,6 +54,18 @@ class Deleting:
     delete_groups = delete_topics
 
 
+class Topics:
+    """In place of asking the brokers, who know these topics."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def ask_all(self, topics: list[str]) -> list[BrokerView]:
+        seen = PartitionView(topic_id="x", leader=5, leader_epoch=0, replicas=(5,), isr=(5,))
+        there = {("orders", 0): seen} if topics == ["orders"] else {}
+        return [BrokerView(broker=5, reachable=True, partitions=there)]
+
+
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Scenario]:
     """In place of a cluster and of playing."""
@@ -66,6 +79,7 @@ def played(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Scenario]:
     monkeypatch.setattr(watch, "find", lambda *_: FOUND)
     monkeypatch.setattr(watch, "run_scenario", play)
     monkeypatch.setattr(watch, "Admin", Deleting)
+    monkeypatch.setattr(watch, "Views", Topics)
     monkeypatch.setattr(watch, "_report", lambda *_: None)
     return scenarios
 
@@ -82,6 +96,22 @@ def test_the_scenario_fits_the_cluster_that_was_found(request_: WatchRequest, pl
     assert Deleting.gone == [[name], [name]]
 
 
+def test_a_topic_that_was_there_is_neither_written_to_nor_deleted(
+    request_: WatchRequest, played: list[Scenario]
+) -> None:
+    with pytest.raises(UsageError, match="--topic orders: it exists"):
+        watch.main(replace(request_, topic="orders"))
+    assert (played, Deleting.gone) == ([], [])
+
+
+def test_a_topic_by_name_has_a_group_that_nobody_else_has(request_: WatchRequest, played: list[Scenario]) -> None:
+    watch.main(replace(request_, topic="mine"))
+    topic, group = Deleting.gone
+    assert topic == ["mine"]
+    assert group[0].startswith("chaoskafka-watch-")
+    assert list(played[0].topics) == ["mine"]
+
+
 def test_names_are_never_shared(request_: WatchRequest, played: list[Scenario]) -> None:
     watch.main(request_)
     watch.main(request_)
@@ -93,7 +123,9 @@ def test_what_cannot_be_deleted_is_told(
 ) -> None:
     Deleting.refuses = True
     assert watch.main(request_) is ExitCode.ENVIRONMENT
-    assert f"topic and group {next(iter(played[0].topics))} are left in the cluster" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert f"topic {next(iter(played[0].topics))} is left in the cluster: not allowed" in told
+    assert "chaoskafka: group chaoskafka-watch-" in told
 
 
 @pytest.mark.parametrize(
@@ -103,7 +135,10 @@ def test_what_cannot_be_deleted_is_told(
         ({"bootstrap": ("host:0",)}, "expected HOST:PORT"),
         ({"bootstrap": (":9092",)}, "expected HOST:PORT"),
         ({"bites_when": "fence"}, "did you mean 'fenced'"),
-        ({"bites_when": "{"}, "not a condition"),
+        ({"bites_when": "{"}, "--bites-when:1: not YAML"),
+        ({"bites_when": "[" * 1000}, "--bites-when"),
+        ({"bites_when": "2024-13-45"}, "'2024-13-45' is no condition"),
+        ({"bites_when": "recovered"}, "says that nothing is broken"),
         ({"bites_when": "leader_changed: other/0"}, "no topic is called 'other'"),
         ({"bites_when": "fenced: 1"}, "there is no broker 1; there are 5, 9"),
         ({"heals_when": "recovered: 3"}, "it takes no value"),

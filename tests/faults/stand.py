@@ -33,12 +33,14 @@ class Stand:
         """Let a node behave as a class that has no fields of its own does."""
         self.cluster.nodes[node].__class__ = kind
 
-    def inject(self, fault: Fault) -> AbstractContextManager[Injected]:
+    def stage(self) -> TargetStage:
         views = MemoryViews(self.cluster)
-        stage = TargetStage(
+        return TargetStage(
             self.cluster, views, random.Random(1), clock=self.clock, moves=self.moves, stopping=self.stopping
         )  # type: ignore[arg-type]
-        return fault.inject(stage)
+
+    def inject(self, fault: Fault) -> AbstractContextManager[Injected]:
+        return fault.inject(self.stage())
 
     @property
     def running(self) -> list[int]:

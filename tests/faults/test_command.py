@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from chaoskafka.clock import MonotonicClock, wait_until
 from chaoskafka.cluster.conditions import Condition
 from chaoskafka.cluster.spec import TopicSpec
 from chaoskafka.errors import FaultFailed, Interrupted
-from chaoskafka.faults import has_window
+from chaoskafka.faults import command, has_window
 from chaoskafka.faults.command import OUTPUT_KEPT_BYTES, Command
 from tests.faults.stand import Stand
 from tests.memory_cluster import MemoryCluster
@@ -36,7 +37,7 @@ def stand(tmp_path: Path, clock: MonotonicClock | None = None) -> Stand:
 
 
 def shell(tmp_path: Path, script: str) -> tuple[str, ...]:
-    return "sh", "-c", f"cd {tmp_path} && {script}"
+    return "sh", "-c", f"cd {tmp_path}\n{script}"
 
 
 def test_it_is_an_action_that_needs_no_ability() -> None:
@@ -54,6 +55,8 @@ def test_it_is_an_action_that_needs_no_ability() -> None:
         ({"run_s": 0}, "run_s"),
         ({"settle_s": -1}, "settle_s"),
         ({"bites_when": Condition.parse("leader_changed")}, "bites_when: leader_changed takes a partition"),
+        ({"bites_when": Condition.parse("recovered")}, "bites_when: recovered says that nothing is broken; allowed"),
+        ({"bites_when": Condition.parse("quorum_caught_up")}, "bites_when: quorum_caught_up says"),
     ],
 )
 def test_wrong_fields(fields: dict[str, object], problem: str) -> None:
@@ -126,6 +129,42 @@ def test_a_stop_ends_it_and_all_that_it_started(tmp_path: Path) -> None:
         pytest.fail("it came to an end")
     group = int((tmp_path / "child").read_text())
     wait_until("all to end", read=lambda: _lives(group), good=lambda lives: not lives, within_s=10)
+
+
+def test_what_it_left_running_after_a_good_end_is_left_alone(tmp_path: Path) -> None:
+    run = shell(tmp_path, "sleep 600 & echo $!; touch down; sleep 0.3; rm down")
+    with stand(tmp_path).inject(Command(run=run, bites_when=FENCED)) as hit:
+        pass
+    daemon = int(str((hit.heal_proof or {})["output"]))
+    os.kill(daemon, signal.SIGKILL)  # raises when it is gone already
+
+
+def test_what_lets_sigterm_pass_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "LEAVE_S", 0.2)
+    run = shell(tmp_path, "(trap '' TERM; echo $$ > child; sleep 600) & touch down; sleep 600")
+    with pytest.raises(FaultFailed), stand(tmp_path).inject(Command(run=run, bites_when=FENCED, run_s=0.5)):
+        pytest.fail("it came to an end")
+    group = int((tmp_path / "child").read_text())
+    wait_until("all to end", read=lambda: _lives(group), good=lambda lives: not lives, within_s=10)
+
+
+def test_it_may_take_its_time_before_it_bites_and_bite_after_its_end(tmp_path: Path) -> None:
+    slow = Command(run=shell(tmp_path, "sleep 0.6; touch down; sleep 0.3; rm down"), bites_when=FENCED, settle_s=0.1)
+    with stand(tmp_path).inject(slow) as hit:
+        assert hit.targets == (2,)
+    later = shell(tmp_path, "(sleep 0.5; touch down; sleep 0.5; rm down) > /dev/null 2>&1 &")
+    with stand(tmp_path).inject(Command(run=later, bites_when=FENCED, settle_s=10.0)) as hit:
+        assert hit.targets == (2,)
+
+
+def test_those_that_strike_together_wait_for_each_other_before_it_begins(tmp_path: Path) -> None:
+    began: list[bool] = []
+    made = stand(tmp_path)
+    stage = made.stage()
+    stage.ready = lambda: began.append((tmp_path / "ran").exists())
+    run = shell(tmp_path, "touch ran down; sleep 0.3; rm down")
+    with Command(run=run, bites_when=FENCED).inject(stage):
+        assert began == [False]
 
 
 def test_only_the_end_of_what_it_writes_is_kept(tmp_path: Path) -> None:

@@ -73,3 +73,14 @@ def test_every_runtime_of_the_table_can_be_chosen_and_has_those_abilities() -> N
     assert set(runtimes.PROTECTIONS) == set(runtimes.ABILITIES)
     assert {*runtimes.ABILITIES, "auto"} == {name.value for name in RuntimeName}
     assert {name: runtime.abilities for name, runtime in RUNTIMES.items()} == dict(runtimes.ABILITIES)
+
+
+def test_what_acts_outside_of_the_cluster_is_not_rehearsed() -> None:
+    text = """
+topics: {orders: {}}
+workloads: [{produce: {topic: orders}}]
+plan: [{after_s: 1, command: {run: [./upgrade.sh], bites_when: fenced}}]
+"""
+    assert load.load_text(text, name="case").plan
+    with pytest.raises(ScenarioError, match=r"plan\[0\]\.command: command acts outside of the cluster"):
+        load.load_text(text, name="case", runtime="fake")

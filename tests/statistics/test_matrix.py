@@ -43,6 +43,7 @@ def test_every_combination_is_a_cell_that_can_be_set(tmp_path: Path) -> None:
         (f"scenario: x\nvary: {{a: {list(range(51))}, b: [1, 2]}}", "102 cells; at most 100"),
         (GOOD + "repeat: 0\n", r"clients\.yaml:6: repeat: 0 is not between 1 and 100"),
         (GOOD + "show: [kill.elected]\n", r"show: 'kill\.elected' is no step; did you mean"),
+        (GOOD + "show: [kil.elect]\n", r"show: 'kil\.elect': 'kil' is no fault; did you mean 'kill'"),
         (GOOD + "shown: [elect]\n", "unknown key 'shown'; did you mean 'show'"),
         ("- 1", "expected a mapping"),
     ],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from chaoskafka.errors import UsageError
 from chaoskafka.statistics.rules import RATIO_COUNT_MIN, Rule, judge_rule
 from chaoskafka.statistics.samples import metrics
-from chaoskafka.statistics.side import Side
+from chaoskafka.statistics.side import Side, Unmeasured
 from chaoskafka.verdict import Answer
 from tests.statistics.made import result_of, step
 
@@ -83,6 +85,25 @@ def test_a_ratio_of_too_few_is_unknown_and_one_to_nothing_is_refused() -> None:
     assert [ruling.answer for ruling in judge_rule(rule, few, side("redirect", many(9.0)))] == [Answer.UNKNOWN]
     with pytest.raises(UsageError, match="a ratio to what"):
         judge_rule(rule, None, few)
+
+
+def test_what_was_not_seen_or_not_counted_leaves_no_pass() -> None:
+    rule = Rule.parse("elect outside bound")
+    seen = side("elect", [(2.1, 2.2)], bound=(2.0, 3.0))
+    results = [result_of(1, [step("elect", (2.1, 2.2), bound=(2.0, 3.0))]), result_of(2, [step("elect", None)])]
+    unseen = replace(seen, metrics=metrics(results))
+    uncounted = replace(seen, unmeasured=(Unmeasured(run="x", why="not judged"),))
+    for doubtful in (unseen, uncounted):
+        assert [ruling.answer for ruling in judge_rule(rule, None, doubtful)] == [Answer.UNKNOWN]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("redirect > 2x", "a ratio to what"), ("killd/kill.elect outside bound", "did you mean 'killed'")],
+)
+def test_what_cannot_be_told_is_refused_before_anything_is_played(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        Rule.parse(text).check(None, ["killed"])
 
 
 def test_a_rule_means_what_was_played() -> None:

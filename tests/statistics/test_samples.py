@@ -24,6 +24,11 @@ def test_a_step_that_nobody_saw_is_counted_and_is_no_sample() -> None:
     assert (len(found["killed/kill.elect"].samples), found["killed/kill.elect"].unseen) == (1, 1)
 
 
+def test_when_one_subject_was_not_seen_the_slowest_is_not_known() -> None:
+    found = metrics([result_of(1, [step("elect", (1.0, 1.2)), step("elect", None, subject="orders/1")])])
+    assert (found["killed/kill.elect"].samples, found["killed/kill.elect"].unseen) == ((), 1)
+
+
 def test_what_happens_outside_of_every_fault_and_other_scenarios_stand_apart() -> None:
     found = metrics(
         [

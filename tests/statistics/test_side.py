@@ -33,6 +33,7 @@ def test_what_a_side_was_made_with_holds_every_value(tmp_path: Path) -> None:
     made_with = load_side([tmp_path]).made_with
     assert made_with["kafka"] == ("4.2.2", "4.4.0")
     assert made_with["runtime"] == ("docker",)
+    assert {"nodes", "plan", "topic orders"} <= made_with.keys()
     assert any(key.startswith("produce ") for key in made_with)
 
 
@@ -48,11 +49,23 @@ def test_what_timed_nothing_of_kafka_is_named_and_not_counted(tmp_path: Path) ->
     assert side.runs == 1
     assert sorted(one.why for one in side.unmeasured) == [
         "a rehearsal: no Kafka was there",
-        "is there twice",
         "its faults were not all seen to bite and to heal",
         "no step of a failover was timed",
         "not judged",
     ]
+
+
+def test_the_link_to_the_latest_run_is_no_run_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "latest").symlink_to(keep(tmp_path, elected(1)).name)
+    side = load_side([tmp_path])
+    assert (side.runs, side.unmeasured) == (1, ())
+    assert load_side([tmp_path / "latest"]).runs == 1
+
+
+def test_a_name_that_no_file_can_have_is_told() -> None:
+    for name in ("x" * 300, "a\0b"):
+        with pytest.raises(HistoryError):
+            load_side([Path(name)])
 
 
 def test_a_baseline_is_read_as_it_was_saved(tmp_path: Path) -> None:

@@ -7,9 +7,13 @@ from pathlib import Path
 import pytest
 
 from chaoskafka.cluster.client_file import read_security
+from chaoskafka.cluster.credentials import make_credentials
 from chaoskafka.cluster.security import PLAINTEXT, Protection, Security
 from chaoskafka.errors import UsageError
 
+credentials = make_credentials(Protection.TLS)
+assert credentials.authority is not None
+AUTHORITY = credentials.authority.pem
 SCRAM = """\
 # as kafka-console-consumer.sh takes it
 security.protocol=SASL_SSL
@@ -21,7 +25,9 @@ ssl.ca.location=ca.pem
 
 
 def written(tmp_path: Path, text: str) -> Path:
-    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    (tmp_path / "ca.pem").write_text(AUTHORITY)
+    (tmp_path / "empty.pem").write_text("")
+    (tmp_path / "broken.pem").write_text("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
     path = tmp_path / "client.properties"
     path.write_text(text)
     return path
@@ -30,7 +36,7 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_each_protocol_is_a_way_in(tmp_path: Path) -> None:
     assert read_security(written(tmp_path, "")) == PLAINTEXT
     assert read_security(written(tmp_path, SCRAM)) == Security(
-        protection=Protection.SASL_SCRAM, authority="-----BEGIN CERTIFICATE-----\n", user="alice", password="a=b"
+        protection=Protection.SASL_SCRAM, authority=AUTHORITY, user="alice", password="a=b"
     )
     tls = read_security(written(tmp_path, "security.protocol=SSL\nssl.ca.location=ca.pem"))
     assert (tls.protection, tls.user) == (Protection.TLS, "")
@@ -44,6 +50,8 @@ def test_each_protocol_is_a_way_in(tmp_path: Path) -> None:
         ("security.protocol=SASL_SSL\nsasl.username=a", r"takes ssl\.ca\.location, sasl\.password too"),
         (SCRAM.replace("512", "256"), "only SCRAM-SHA-512"),
         (SCRAM.replace("ca.pem", "none.pem"), r"none\.pem: No such file"),
+        (SCRAM.replace("ca.pem", "empty.pem"), "empty.pem holds no certificate in PEM form"),
+        (SCRAM.replace("ca.pem", "broken.pem"), "ssl.ca.location: .*broken.pem: "),
         ("acks=all", r"client\.properties:1: expected KEY=VALUE with one of security\.protocol"),
         ("\n\nsecurity.protocol", r"client\.properties:3: expected"),
     ],

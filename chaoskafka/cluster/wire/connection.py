@@ -110,6 +110,8 @@ def connect(address: Address, timeout_s: float, security: Security = PLAINTEXT) 
         sock = socket.create_connection((address.host, address.port), timeout=timeout_s)
     except OSError as refused:
         raise NoAnswer(f"{address}: connect: {_say(refused)}") from refused
+    except UnicodeError as unnamed:  # a label that is empty or too long
+        raise NoAnswer(f"{address}: no host can have such a name") from unnamed
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small requests wait 40 ms for an ACK
         sock = _encrypted(sock, address, security)

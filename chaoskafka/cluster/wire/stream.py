@@ -124,8 +124,12 @@ class Stream(asyncio.Protocol):
             self._waiter.set_exception(self._lost)
 
 
-async def open_stream(address: Address, *, connect_s: float, answer_s: float, security: Security = PLAINTEXT) -> Stream:
+async def open_stream(
+    address: Address, *, connect_s: float, answer_s: float, security: Security = PLAINTEXT, name: str | None = None
+) -> Stream:
     """Connect, negotiate versions, say who we are. The one place where the observer's connections are made.
+
+    `name`: what a broker's certificate must bear, where the address is only what a name was resolved to.
 
     Raises NoAnswer, and AccessRefused when the broker does not let us in or its certificate is not the one to trust.
     """
@@ -138,7 +142,7 @@ async def open_stream(address: Address, *, connect_s: float, answer_s: float, se
         raise NoAnswer(f"connect: {refused.strerror or refused}") from refused
     try:
         if (context := security.tls()) is not None:
-            await stream.encrypt(context, address.host, answer_s)
+            await stream.encrypt(context, name or address.host, answer_s)
         await stream.greet(security, answer_s)
     except BaseException:
         stream.close()

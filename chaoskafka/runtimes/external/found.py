@@ -57,8 +57,9 @@ def _check_names(brokers: Mapping[int, Address]) -> None:
     for broker, address in brokers.items():
         try:
             socket.getaddrinfo(address.host, address.port)
-        except OSError as unknown:
+        except (OSError, UnicodeError) as unknown:
+            why = getattr(unknown, "strerror", None) or "no host can have such a name"
             raise EnvironmentFailure(
-                f"broker {broker} is advertised as {address}, which is not known here: {unknown.strerror}",
+                f"broker {broker} is advertised as {address}, which is not known here: {why}",
                 mend="give --bootstrap an address of the listener whose advertised names are known here",
             ) from unknown
