@@ -1,4 +1,4 @@
-"""A file of client settings, as Kafka's tools and librdkafka read them, becomes a `Security`.
+"""A file of client settings, as librdkafka reads them, becomes a `Security`.
 
 In: a path. Out: how to get in. Only the keys that say that are taken; any other would not be heeded, and is refused.
 """
@@ -14,12 +14,14 @@ from chaoskafka.errors import UsageError
 from chaoskafka.files import Unreadable, read_regular
 
 MAX_BYTES = 1 << 20
-PROTOCOLS: Mapping[str, Protection] = {
-    "PLAINTEXT": Protection.PLAINTEXT,
-    "SSL": Protection.TLS,
-    "SASL_SSL": Protection.SASL_SCRAM,
+_TLS = ("ssl.ca.location",)
+_SCRAM = (*_TLS, "sasl.username", "sasl.password")
+PROTOCOLS: Mapping[str, tuple[Protection, tuple[str, ...]]] = {  # security.protocol, and what it takes beside
+    "PLAINTEXT": (Protection.PLAINTEXT, ()),
+    "SSL": (Protection.TLS, _TLS),
+    "SASL_SSL": (Protection.SASL_SCRAM, _SCRAM),
 }
-KEYS = ("security.protocol", "sasl.mechanism", "sasl.username", "sasl.password", "ssl.ca.location")
+KEYS = ("security.protocol", "sasl.mechanism", *_SCRAM)
 
 
 def read_security(path: Path) -> Security:
@@ -28,14 +30,12 @@ def read_security(path: Path) -> Security:
     written = given.get("security.protocol", "PLAINTEXT")
     if written not in PROTOCOLS:
         raise UsageError(f"{path}: security.protocol: {written!r} is not one of {', '.join(PROTOCOLS)}")
-    protection = PROTOCOLS[written]
-    needed = {
-        Protection.PLAINTEXT: (),
-        Protection.TLS: ("ssl.ca.location",),
-        Protection.SASL_SCRAM: ("ssl.ca.location", "sasl.username", "sasl.password"),
-    }[protection]
+    protection, needed = PROTOCOLS[written]
     if missing := [key for key in needed if not given.get(key)]:
         raise UsageError(f"{path}: security.protocol {written} takes {', '.join(missing)} too")
+    optional = ("sasl.mechanism",) if protection is Protection.SASL_SCRAM else ()
+    if unheeded := sorted(given.keys() - {"security.protocol", *needed, *optional}):
+        raise UsageError(f"{path}: security.protocol {written} does not heed {', '.join(unheeded)}")
     if protection is Protection.SASL_SCRAM and given.get("sasl.mechanism", MECHANISM) != MECHANISM:
         raise UsageError(f"{path}: sasl.mechanism: only {MECHANISM} is spoken here")
     if protection is Protection.PLAINTEXT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from rich.table import Table
 from chaoskafka.clock import utc_now
 from chaoskafka.commands import RunRequest
 from chaoskafka.commands.asked import asked_of
+from chaoskafka.commands.choice import chosen
 from chaoskafka.commands.output import gravest, say, write_text
 from chaoskafka.commands.run import main as run
 from chaoskafka.errors import ExitCode, HistoryError
+from chaoskafka.phases import interrupted_by_signals
 from chaoskafka.report.as_markdown import escaped
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.statistics.matrix import Cell, Matrix, read_matrix
@@ -41,25 +44,28 @@ def main(path: Path, request: RunRequest) -> ExitCode:
     `request`: how to run; scenario, settings and repetitions are the matrix's.
     """
     matrix = read_matrix(path)
+    request = replace(request, runtime=chosen(request.runtime))
     # Of this call alone: the runs of another one may have been made with other values.
     out = request.out / f"matrix-{path.stem}" / utc_now().strftime("%Y%m%dT%H%M%S")
     cells = [
         (cell, _request(matrix, cell, path, request, out / f"{number:02}"))
-        for number, cell in enumerate(matrix.cells())
+        for number, cell in enumerate(matrix.cells(), start=1)
     ]
     for _, each in cells:
         asked_of(each)  # a value that does not fit is told before the first has run for minutes
-    played = []
-    for number, (cell, each) in enumerate(cells, start=1):
-        say(f"\ncell {number} of {len(cells)}: {', '.join(cell.settings)}")
-        code = run(each)
-        played.append(_Played(cell=cell, code=code, side=_side(each.out)))
-        if code is ExitCode.INTERRUPTED:
-            break
+    played: list[_Played] = []
+    with suppress(KeyboardInterrupt), interrupted_by_signals():  # between two cells: what was played is shown
+        for number, (cell, each) in enumerate(cells, start=1):
+            say(f"\ncell {number} of {len(cells)}: {', '.join(cell.settings)}")
+            code = run(each)
+            played.append(_Played(cell=cell, code=code, side=_side(each.out)))
+            if code is ExitCode.INTERRUPTED:
+                break
     head, rows = table(matrix, played)
     say("\n" + _text(head, rows))
     write_text(out / TABLE_FILE, _markdown(head, rows))
-    return gravest(one.code for one in played)
+    missing = [ExitCode.INTERRUPTED] * (len(played) < len(cells))
+    return gravest([*missing, *(one.code for one in played)])
 
 
 def _request(matrix: Matrix, cell: Cell, path: Path, request: RunRequest, out: Path) -> RunRequest:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from chaoskafka.clock import Clock
@@ -24,7 +25,8 @@ from chaoskafka.commands import WatchRequest
 from chaoskafka.commands.output import complain, gravest, show_result, writable, write_reports
 from chaoskafka.commands.progress import shown_on
 from chaoskafka.commands.report import write_page
-from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, ExitCode, UsageError
+from chaoskafka.ending import EXIT_OF
+from chaoskafka.errors import ChaosKafkaError, EnvironmentFailure, ExitCode, HistoryError, UsageError, told
 from chaoskafka.fleet.playing import problem_of
 from chaoskafka.phases import interrupted_by_signals
 from chaoskafka.report.as_junit import Unjudged
@@ -33,6 +35,7 @@ from chaoskafka.run import RunOptions, RunOutcome, run_scenario
 from chaoskafka.runtime import Note, Opens, Runtime
 from chaoskafka.runtimes.external.found import Found, find
 from chaoskafka.runtimes.external.open import open_cluster
+from chaoskafka.runtimes.removal import Removal
 from chaoskafka.scenario import catalogue, seeds
 from chaoskafka.scenario.bind import BindError, bind
 from chaoskafka.scenario.catalogue import Kind
@@ -59,11 +62,18 @@ def main(request: WatchRequest) -> ExitCode:
         topic = request.topic or group
         scenario = _scenario(request, found, topic, group)
         _refuse_existing(topic, found, security)
-        with _deleted(topic, group, found, security) as codes:
-            outcome = _play(scenario, request, external(found, security))
-            codes.append(outcome.exit_code)
-    _report(outcome, request)
-    return gravest(codes)
+        outcome, problem = None, ""
+        try:
+            with _deleted(topic, group, found, security):
+                outcome = _play(scenario, request, external(found, security))
+        except ChaosKafkaError as failed:
+            if outcome is None:
+                raise
+            problem = told(failed)
+            complain(f"chaoskafka: left in the cluster: {problem}")
+    code = gravest([outcome.exit_code, *[ExitCode.ENVIRONMENT] * bool(problem)])
+    _report(outcome.run_dir, code, problem, request)
+    return code
 
 
 def external(found: Found, security: Security) -> Runtime:
@@ -153,33 +163,29 @@ def _refuse_existing(topic: str, found: Found, security: Security) -> None:
 
 
 @contextmanager
-def _deleted(topic: str, group: str, found: Found, security: Security) -> Iterator[list[ExitCode]]:
-    """Afterwards the topic and the group are gone; what cannot be deleted is told, and is an exit code."""
-    codes: list[ExitCode] = []
-    try:
-        yield codes
-    finally:
+def _deleted(topic: str, group: str, found: Found, security: Security) -> Iterator[None]:
+    """Afterwards the topic and the group are gone. Raises EnvironmentFailure, naming what is left."""
+    with Removal() as removal:
         admin = Admin(found.brokers.values(), security)
-        for what, name, delete in (("topic", topic, admin.delete_topics), ("group", group, admin.delete_groups)):
-            try:
-                delete([name])
-            except BaseException as failed:
-                complain(f"chaoskafka: {what} {name} is left in the cluster: {failed or type(failed).__name__}")
-                if not isinstance(failed, ChaosKafkaError):
-                    raise
-                codes.append(ExitCode.ENVIRONMENT)
+        removal.add(f"deleting group {group}", lambda: admin.delete_groups([group]))
+        removal.add(f"deleting topic {topic}", lambda: admin.delete_topics([topic]))
+        yield
 
 
-def _report(outcome: RunOutcome, request: WatchRequest) -> None:
+def _report(run_dir: Path, code: ExitCode, problem: str, request: WatchRequest) -> None:
+    """A run that did not end as its result says, since something is left, is never a pass in a report."""
     judged, unjudged = [], []
-    if (outcome.run_dir / RESULT_FILE).exists():
-        result = read_result(outcome.run_dir / RESULT_FILE)
-        show_result(result, outcome.run_dir)
-        judged.append((result, outcome.run_dir))
+    try:
+        result = read_result(run_dir / RESULT_FILE)
+    except HistoryError:
+        complain(f"chaoskafka: not judged; what there is: {run_dir}")
+        unjudged.append(Unjudged(name=NAME, problem=problem_of(run_dir) or "not judged"))
     else:
-        complain(f"chaoskafka: not judged; what there is: {outcome.run_dir}")
-        unjudged.append(Unjudged(name=NAME, problem=problem_of(outcome.run_dir) or "not judged"))
-    write_page(outcome.run_dir)
+        show_result(result, run_dir)
+        judged.append((result, run_dir))
+        if code is not EXIT_OF[result.answer]:
+            unjudged.append(Unjudged(name=NAME, problem=problem or code.name.lower()))
+    write_page(run_dir)
     write_reports(judged, unjudged, junit=request.junit, json_lines=request.json)
 
 

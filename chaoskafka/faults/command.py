@@ -93,7 +93,7 @@ class Command:
         stage.ready()
         with _started(self.run, output, stage.clock) as child:
             missing = self._await_bite(bites, child, stage.clock)
-            seen_ns, now = stage.clock.now_ns(), list(seen)
+            now = list(seen)
             child.wait(self.run_s)
             if missing:
                 raise FaultFailed(f"{child} was not seen to bite: {'; '.join(missing[: ready.MISSING_SHOWN])}")
@@ -101,7 +101,7 @@ class Command:
         return Injected(
             targets=_hit(before, now),
             asked_ns=child.started_ns,
-            acted_ns=seen_ns,
+            acted_ns=max(view.answered_ns for view in sights.reachable(now)),
             proof={"holds": str(self.bites_when), "seen_by": [view.broker for view in sights.reachable(now)]},
         )
 
@@ -114,7 +114,8 @@ class Command:
 
         def read() -> tuple[list[str], bool]:
             missing = bites()
-            return missing, not missing or child.failed or child.ended_for_s() >= settle_s
+            late = child.ended_for_s() >= settle_s or child.ran_s() >= self.run_s
+            return missing, not missing or child.failed or late
 
         try:
             missing, _ = wait_until(
@@ -180,9 +181,13 @@ class _Child:
         self.output.seek(max(0, size - OUTPUT_KEPT_BYTES))
         return self.output.read().decode(errors="replace").strip()
 
+    def ran_s(self) -> float:
+        """For how long it has run; 0 once it has ended."""
+        return 0.0 if self.code is not None else (self.clock.now_ns() - self.started_ns) / NS_PER_S
+
     def wait(self, run_s: float) -> None:
         """Until it has ended well. Blocks. Raises FaultFailed, and what the clock raises."""
-        left_s = max(0.0, run_s - (self.clock.now_ns() - self.started_ns) / NS_PER_S)
+        left_s = max(0.0, run_s - self.ran_s())
         try:
             wait_until(
                 f"{self} to end",
@@ -192,7 +197,7 @@ class _Child:
                 clock=self.clock,
             )
         except WaitTimeout as late:
-            raise FaultFailed(f"{late}; it is ended") from late
+            raise FaultFailed(f"{self} still ran after {run_s:.1f} s; it is ended") from late
         if self.failed:
             raise FaultFailed(f"{self} ended with {self.code}: {self.told}")
 
@@ -203,21 +208,22 @@ class _Child:
         """
         if self.code == 0:
             return
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, PermissionError):  # gone; or of another user, by sudo, and his to end
             os.killpg(self.process.pid, signal.SIGTERM)
             with suppress(WaitTimeout):
                 wait_until(
                     "all that it started to end", read=self._lives, good=lambda lives: not lives, within_s=LEAVE_S
                 )
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        with suppress(subprocess.TimeoutExpired):  # one that we may not signal
+            self.process.wait(LEAVE_S)
 
     def _lives(self) -> bool:
         """Whether anything of its process group does."""
         self.process.poll()  # or it would be there as a zombie
         try:
             os.killpg(self.process.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             return False
         return True
 

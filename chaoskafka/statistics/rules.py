@@ -22,7 +22,7 @@ from chaoskafka.timing.times import STEPS
 from chaoskafka.verdict import Answer
 from chaoskafka.visible import cut
 
-RATIO_STEPS = ("commit", "propagate", "redirect")  # each counted from the election, so that no timer is in it
+RATIO_STEPS = ("commit", "propagate", "redirect")  # each counted from the election, so that no lease is in it
 RATIO_COUNT_MIN = 20  # samples on each side
 FACTOR_MAX = 1000.0
 ALLOWED = "STEP > FACTORx, or STEP outside bound; STEP, WORD.STEP or SCENARIO/WORD.STEP, e.g. redirect or kill.redirect"
@@ -116,8 +116,9 @@ def _all(rule: Rule, meant: list[str], sides: list[Side]) -> Iterator[tuple[str,
         unseen = now.unseen + (ratio_to.unseen if ratio_to is not None else 0)
         if answer is Answer.PASS and unseen:  # who was not seen may have been the slowest
             answer, why = Answer.UNKNOWN, f"{why}, and {unseen} faults were not seen to their end"
-        if answer is Answer.PASS and sides[0].unmeasured:
-            answer, why = Answer.UNKNOWN, f"{why}, and {len(sides[0].unmeasured)} runs are not counted"
+        uncounted = sum(len(side.unmeasured) for side in (sides if ratio_to is not None else sides[:1]))
+        if answer is Answer.PASS and uncounted:
+            answer, why = Answer.UNKNOWN, f"{why}, and {uncounted} runs are not counted"
         yield name, answer, why
 
 

@@ -23,7 +23,6 @@ class Sample:
     lo_s: float
     hi_s: float
     bound: Interval | None  # what the effective settings of that run imply
-    dominated_by: str | None
     subject: str
     run_id: str
 
@@ -102,7 +101,6 @@ def _slowest(steps: Iterable[PhaseTime], run_id: str) -> Sample | None:
         lo_s=took.lo_s,
         hi_s=took.hi_s,
         bound=step.bound,
-        dominated_by=step.dominated_by,
         subject=step.subject,
         run_id=run_id,
     )

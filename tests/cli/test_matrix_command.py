@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,13 @@ def test_a_value_that_does_not_fit_is_told_before_anything_is_played(played: lis
     with pytest.raises(ScenarioError, match="timeouts"):
         command.main(file, request(tmp_path / "runs"))
     assert played == []
+
+
+def test_a_runtime_is_chosen_before_any_cell_is_loaded(
+    played: list[RunRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "chosen", lambda _: RuntimeName.PROCESS)
+    file = tmp_path / "two.yaml"
+    file.write_text(MATRIX.format(timeouts="default"))
+    command.main(file, replace(request(tmp_path / "runs"), runtime=RuntimeName.AUTO))
+    assert {each.runtime for each in played} == {RuntimeName.PROCESS}

@@ -92,6 +92,17 @@ def test_rules_count_beside_the_answers_of_the_runs(played: list[Asked], tmp_pat
     assert len(played) == 3
 
 
+@pytest.mark.parametrize(
+    ("took", "code"), [((8.0, 8.1), ExitCode.FAIL), ((3.9, 4.1), ExitCode.UNKNOWN), ((3.0, 3.1), ExitCode.PASS)]
+)
+def test_a_broken_rule_makes_green_runs_red(
+    played: list[Asked], runs: Path, tmp_path: Path, took: tuple[float, float], code: ExitCode
+) -> None:
+    result_of(0, [step("elect", took, bound=BOUND)]).save(sorted((runs / "killed").iterdir())[0])
+    assert run_module.main(request(tmp_path / "out", "elect outside bound")) is code
+    assert len(played) == 1
+
+
 def test_a_rule_that_cannot_be_taken_starts_nothing(played: list[Asked], tmp_path: Path) -> None:
     for wrong in (request(tmp_path, "elect > 2x"), request(tmp_path, "nonsense")):
         with pytest.raises(UsageError):

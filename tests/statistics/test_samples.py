@@ -56,5 +56,5 @@ def test_only_an_interval_wholly_inside_its_bound_is_inside(
     took: tuple[float, float], bound: tuple[float, float] | None, stands: Answer
 ) -> None:
     interval = Interval(lo_s=bound[0], hi_s=bound[1]) if bound else None
-    sample = Sample(lo_s=took[0], hi_s=took[1], bound=interval, dominated_by=None, subject="", run_id="")
+    sample = Sample(lo_s=took[0], hi_s=took[1], bound=interval, subject="", run_id="")
     assert sample.stands is stands

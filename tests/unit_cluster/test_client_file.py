@@ -15,7 +15,7 @@ credentials = make_credentials(Protection.TLS)
 assert credentials.authority is not None
 AUTHORITY = credentials.authority.pem
 SCRAM = """\
-# as kafka-console-consumer.sh takes it
+# as librdkafka takes it
 security.protocol=SASL_SSL
 sasl.mechanism=SCRAM-SHA-512
 sasl.username = alice
@@ -52,6 +52,8 @@ def test_each_protocol_is_a_way_in(tmp_path: Path) -> None:
         (SCRAM.replace("ca.pem", "none.pem"), r"none\.pem: No such file"),
         (SCRAM.replace("ca.pem", "empty.pem"), "empty.pem holds no certificate in PEM form"),
         (SCRAM.replace("ca.pem", "broken.pem"), "ssl.ca.location: .*broken.pem: "),
+        ("ssl.ca.location=ca.pem", r"PLAINTEXT does not heed ssl\.ca\.location"),
+        ("security.protocol=SSL\nssl.ca.location=ca.pem\nsasl.username=a", r"SSL does not heed sasl\.username"),
         ("acks=all", r"client\.properties:1: expected KEY=VALUE with one of security\.protocol"),
         ("\n\nsecurity.protocol", r"client\.properties:3: expected"),
     ],
