@@ -21,7 +21,7 @@ from chaoskafka.scenario.find import find_scenario
 from chaoskafka.scenario.load import load_scenario
 
 SCENARIO = "leader-killed"
-TOTAL, NEEDED, OWN = "the demo", "what Kafka needs", "the harness's own"
+TOTAL, NEEDED, OWN, RATIO = "the demo", "what Kafka needs", "the harness's own", "ratio"
 
 
 def main() -> int:
@@ -34,7 +34,12 @@ def main() -> int:
             runs.append(_played(plain_start_s))
         say(f"  run {number + 1} of {count}: {runs[-1][TOTAL]:.1f} s, of which Kafka needs {runs[-1][NEEDED]:.1f} s")
     return report(
-        "demo", [Series(label=label, unit="s", samples=[run[label] for run in runs]) for label in runs[0]], []
+        "demo",
+        [
+            Series(label=label, unit="" if label == RATIO else "s", samples=[run[label] for run in runs])
+            for label in runs[0]
+        ],
+        [],
     )
 
 
@@ -64,6 +69,7 @@ def shares(events: list[Event], *, whole_s: float, plain_start_s: float) -> Figu
         TOTAL: whole_s,
         NEEDED: needs_s,
         OWN: whole_s - needs_s,
+        RATIO: whole_s / needs_s,
         **{f"needed: {what}": took_s for what, took_s in needed.items()},
         **phases,
         "before and after the phases": whole_s - sum(phases.values()),
