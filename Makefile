@@ -23,12 +23,11 @@ test: bootstrap lint ## every test, those on real clusters too
 	$(BIN)/python -m pytest -m "not docker" $(BESIDE)
 	$(BIN)/python -m pytest -m docker  # one after the other: they share one engine and its machine
 
-lint: bootstrap ## style, types, import directions
+lint: bootstrap docs ## style, types, import directions
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --quiet
 
 docs: bootstrap ## the documentation as a site, in build/site
 	$(BIN)/mkdocs build --quiet

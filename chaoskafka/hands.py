@@ -132,10 +132,6 @@ class Look:
 
         Raises WaitTimeout (what is missing), after writing it down, and Interrupted.
         """
-        scene = holding.Scene(
-            spec=self.hands.session.cluster.spec,
-            before=sights.leadership(self.before),
-            internal=frozenset().union(*(view.internal for view in self.before)),
-            targets=None if hit is None else frozenset(hit.targets),
-        )
+        targets = None if hit is None else frozenset(hit.targets)
+        scene = holding.Scene.of(self.hands.session.cluster.spec, self.before, targets)
         self.hands.wait(condition, scene)

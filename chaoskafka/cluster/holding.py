@@ -24,6 +24,12 @@ class Scene:
     internal: frozenset[str]  # topics that Kafka itself made
     targets: frozenset[int] | None  # the nodes that the fault hit; None: there is no fault, a step is waited with
 
+    @classmethod
+    def of(cls, spec: ClusterSpec, before: Sequence[BrokerView], targets: frozenset[int] | None) -> Scene:
+        """By what every broker said before."""
+        internal = frozenset[str]().union(*(view.internal for view in before))
+        return cls(spec=spec, before=sights.leadership(before), internal=internal, targets=targets)
+
 
 def reader(condition: Condition, ask: Callable[[], Sequence[BrokerView]], scene: Scene) -> Callable[[], list[str]]:
     """What asks the brokers anew each time it is called, and says what is missing then."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chaoskafka.commands import WatchRequest
-from chaoskafka.commands.options import Json, Junit, Seed, Settings, seconds
+from chaoskafka.commands.options import Json, Junit, Out, Seed, Settings, seconds
 from chaoskafka.commands.performing import perform, variable
 
 around = typer.Typer(rich_markup_mode=None)
@@ -87,7 +87,7 @@ def watch(  # noqa: PLR0913 - a command's options are its parameters
         float,
         typer.Option("--run-s", parser=seconds, metavar="SECONDS", help="Then the command is ended."),
     ] = 6 * 3600,
-    out: Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")] = Path("runs"),
+    out: Out = Path("runs"),
     junit: Junit = None,
     json: Json = None,
 ) -> None:

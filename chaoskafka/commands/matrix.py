@@ -23,7 +23,7 @@ from chaoskafka.report.as_markdown import escaped
 from chaoskafka.scenario.find import find_scenario
 from chaoskafka.statistics.matrix import Cell, Matrix, read_matrix
 from chaoskafka.statistics.side import Side, load_side
-from chaoskafka.statistics.summary import summarise
+from chaoskafka.statistics.summary import median_s
 
 TABLE_FILE = "matrix.md"
 WIDTH_MAX = 200
@@ -97,7 +97,7 @@ def table(matrix: Matrix, played: Sequence[_Played]) -> tuple[list[str], list[li
             step: [value for m in metrics.values() if step in (m.step, m.of_fault) for value in m.values_s]
             for step in matrix.show
         }
-        figures = [f"{summarise(found).median_s:.3f} (n {len(found)})" if found else "-" for found in values.values()]
+        figures = [f"{median_s(found):.3f} (n {len(found)})" if found else "-" for found in values.values()]
         rows.append([*one.cell.label, one.code.name.lower(), *figures])
     return head, rows
 

@@ -17,6 +17,7 @@ from chaoskafka.visible import cut
 
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write one result.json per line.")]
+Out = Annotated[Path, typer.Option(envvar="CHAOSKAFKA_OUT", help="Where run directories go.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a value of the scenario, e.g. plan[0].kill.for_s=8."),

@@ -65,9 +65,7 @@ class Command:
     @contextmanager
     def inject(self, stage: Stage) -> Iterator[Injected]:
         before = stage.look()
-        scene = holding.Scene(
-            spec=stage.spec, before=sights.leadership(before), internal=_internal(before), targets=None
-        )
+        scene = holding.Scene.of(stage.spec, before, None)
         with tempfile.TemporaryFile() as output:
             ended: list[_Child] = []
             with window(
@@ -243,10 +241,6 @@ def _started(words: Sequence[str], output: IO[bytes], clock: Clock) -> Iterator[
         yield child
     finally:
         child.end()
-
-
-def _internal(views: Sequence[BrokerView]) -> frozenset[str]:
-    return frozenset().union(*(view.internal for view in views))
 
 
 def _hit(before: Sequence[BrokerView], now: Sequence[BrokerView]) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from rich.text import Text
 from chaoskafka.statistics.rules import RATIO_STEPS, Ruling
 from chaoskafka.statistics.samples import Metric
 from chaoskafka.statistics.side import Side
-from chaoskafka.statistics.summary import COUNT_MIN, Span, difference, summarise
+from chaoskafka.statistics.summary import COUNT_MIN, Span, difference, median_s, summarise
 from chaoskafka.verdict import Answer
 from chaoskafka.visible import cut
 
@@ -81,8 +81,8 @@ def _comparison(a: Side, b: Side) -> Iterator[RenderableType]:
 def _compared(a: Metric | None, b: Metric | None) -> Iterable[str]:
     of_a, of_b = (metric.values_s if metric is not None else [] for metric in (a, b))
     yield f"{len(of_a)}, {len(of_b)}"
-    yield f"{summarise(of_a).median_s:.3f}" if of_a else ""
-    yield f"{summarise(of_b).median_s:.3f}" if of_b else ""
+    yield f"{median_s(of_a):.3f}" if of_a else ""
+    yield f"{median_s(of_b):.3f}" if of_b else ""
     if a is None or b is None or not of_a or not of_b:
         yield from ("", "", "", "")
     else:

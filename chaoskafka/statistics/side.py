@@ -17,6 +17,7 @@ from chaoskafka.history.header import RunHeader
 from chaoskafka.history.stored import parse, typed
 from chaoskafka.report.result import RESULT_FILE, Result, read_result
 from chaoskafka.report.settings_table import settings_table
+from chaoskafka.scenario.model import ALWAYS_ON
 from chaoskafka.statistics.samples import Metric, metrics
 from chaoskafka.verdict import Answer
 
@@ -26,7 +27,6 @@ BASELINE_MAX_BYTES = 64 << 20  # ten thousand runs of some thirty steps
 RUNS_MAX = 10_000
 _DEPTH = ("", "*/", "*/*/")  # a run, the runs of a scenario, the runs of many
 _HEADER = "run.json"
-_BIT = "took_effect"  # the check
 _OF_A_NODE = frozenset({"advertised.listeners", "broker.id", "node.id"})  # another one on each, and in each run
 
 
@@ -110,7 +110,7 @@ def _unmeasured(result: Result) -> str:
     """A rehearsal times nothing of Kafka; what else failed takes nothing from when things happened."""
     if result.is_rehearsal:
         return "a rehearsal: no Kafka was there"
-    if any(check.word == _BIT and check.answer is not Answer.PASS for check in result.checks):
+    if any(check.word == ALWAYS_ON and check.answer is not Answer.PASS for check in result.checks):
         return "its faults were not all seen to bite and to heal"
     return "" if result.phases else "no step of a failover was timed"
 

@@ -57,6 +57,11 @@ def summarise(values_s: Sequence[float]) -> Summary:
     )
 
 
+def median_s(values_s: Sequence[float]) -> float:
+    """Of at least one sample, where nobody asks how sure it is."""
+    return float(np.median(np.asarray(values_s, dtype=np.float64)))
+
+
 def difference(a_s: Sequence[float], b_s: Sequence[float]) -> Difference:
     """Of at least one sample each."""
     a, b = np.asarray(a_s, dtype=np.float64), np.asarray(b_s, dtype=np.float64)

@@ -6,7 +6,6 @@ removes their files; what was made *in* the cluster is for whoever made it to de
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +17,6 @@ from chaoskafka.cluster.security import Security, User
 from chaoskafka.cluster.spec import ClusterSpec
 from chaoskafka.runtimes.external.found import Found
 from chaoskafka.runtimes.locks import cluster_directory, remove_directory, run_lock
-from chaoskafka.runtimes.owner import process_started_ticks, this_owner
 from chaoskafka.runtimes.process.clients import Clients
 from chaoskafka.runtimes.process.control import Supervised
 from chaoskafka.runtimes.process.layout import Layout
@@ -40,8 +38,7 @@ def open_cluster(
         inside = Supervised(layout.root, plain=True)
         removal.add("ending all processes", inside.end)
         inside.start()
-        owner = {"owner": str(this_owner()), "pid": inside.pid, "started_ticks": process_started_ticks(inside.pid)}
-        layout.owner_file.write_text(json.dumps(owner) + "\n")
+        layout.write_owner(inside.pid)
         clock.pause(0)  # a stop cuts the start short here
         yield ExternalCluster(spec, found=found, security=security, clients=Clients(inside, layout))
 

@@ -1,4 +1,4 @@
-"""Who has which address and which directory in a cluster of processes. Pure.
+"""Who has which address and which directory in a cluster of processes. Pure, but for the file that names its owner.
 
 In: a directory of the run's own and a spec. Out: paths, addresses, names. Where the networks of a run are in namespaces
 of its own, every run has the same addresses; where there are none, each has its own part of the loopback.
@@ -7,11 +7,13 @@ of its own, every run has the same addresses; where there are none, each has its
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
+from chaoskafka.runtimes.owner import process_started_ticks, this_owner
 
 PREFIX = 16  # bits of the network 10.77.0.0
 NODES = "10.77.1"  # where nodes stand in it
@@ -31,6 +33,11 @@ class Layout:
     def owner_file(self) -> Path:
         """Who started the run, and which process is its supervisor's outer end."""
         return self.root / "owner.json"
+
+    def write_owner(self, pid: int) -> None:
+        """Say so, for a sweep that comes after us. `pid`: of the supervisor's outer end. Raises OSError."""
+        document = {"owner": str(this_owner()), "pid": pid, "started_ticks": process_started_ticks(pid)}
+        self.owner_file.write_text(json.dumps(document) + "\n")
 
     @property
     def log(self) -> Path:

@@ -9,7 +9,6 @@ loopback, each at an address of its own, where the harness reaches them as clien
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -31,7 +30,6 @@ from chaoskafka.cluster.spec import ClusterSpec, NodeSpec
 from chaoskafka.errors import EnvironmentFailure
 from chaoskafka.runtimes import together
 from chaoskafka.runtimes.locks import cluster_directory, remove_directory, run_lock
-from chaoskafka.runtimes.owner import process_started_ticks, this_owner
 from chaoskafka.runtimes.process import layout as layouts
 from chaoskafka.runtimes.process import network
 from chaoskafka.runtimes.process.clients import Clients
@@ -88,7 +86,7 @@ def open_cluster(
         if plain:
             check_ports(layout)
             reached = [Address(layout.address(member), Plane.HOST.port) for member in brokers]
-        _write_owner(layout, inside.pid)
+        layout.write_owner(inside.pid)
         builder = _Builder(
             layout=layout, kafka=kafka, run_id=run_id, clock=clock, credentials=make_credentials(spec.security)
         )
@@ -259,8 +257,3 @@ def _prepare(layout: Layout) -> None:
 def _relay(layout: Layout, member: NodeSpec, sockets: ExitStack) -> Relay:
     listening = sockets.enter_context(socket.create_server((LOOPBACK, 0)))
     return Relay(socket=listening, host=layout.address(member), port=Plane.HOST.port)
-
-
-def _write_owner(layout: Layout, pid: int) -> None:
-    document = {"owner": str(this_owner()), "pid": pid, "started_ticks": process_started_ticks(pid)}
-    layout.owner_file.write_text(json.dumps(document) + "\n")
